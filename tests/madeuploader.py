@@ -1,7 +1,8 @@
 """Loading of patches that nobody measured, made up: rates, diversity and memory are known.
 
-`loading()` gives the table that a run of the stage `loader` leaves. What is in it, so that a test
-can count on it:
+`loading()` gives the table that a run of the stage `loader` leaves, and `made_up()` the results of
+that run, by default on 1 and 2 ranks six times; with `pipeline` a stage that reads a movie was
+measured beside, at N = 1 and 2. What is in it, so that a test can count on it:
 
 - each rank's rate without waiting for others is `patches_per_s` of its entry, exactly so as the
   median over trials; the last rank's is `slowest` times that
@@ -17,16 +18,17 @@ can count on it:
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 import polars as pl
 
+from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.analysis.ranks.loader import SETTINGS
 from pyscale.store.ranktables import loading_schema
 from pyscale_stages.loader.params import LoaderParams
+from runbuilder import RunBuilder, rank_header
 
 GIB = 2**30
 BATCHES = 50
@@ -122,24 +124,9 @@ def entries_like(entry, changes):
 
 def _header(entry, count, block, rank):
     params = entry.params.model_dump(mode="json")
-    return {
-        "trial": f"{entry.stage}-n{count}-b{block + 1}",
-        "suite": "loader",
-        "stage": entry.stage,
-        "family": "loader",
-        "point": json.dumps({"pool_size": entry.pool_size, "num_workers": entry.num_workers}),
-        "workers": count,
-        "block": block + 1,
-        "task": f"w{rank}",
-        "rank": rank,
-        "attempt": 1,
-        "status": "done",
-        "hardware": "Xeon Gold 6338, 32 cores, 256 GiB",
-        "oversubscribed": False,
-        "disturbed": False,
-        "settings": json.dumps(params, sort_keys=True),
-        **{name: params[name] for name in SETTINGS},
-    }
+    point = {"pool_size": entry.pool_size, "num_workers": entry.num_workers}
+    header = rank_header(entry.stage, "loader", "loader", point, count, block, rank, params)
+    return header | {name: params[name] for name in SETTINGS}
 
 
 def _measured(entry, own_s, step_s, cores):
@@ -190,3 +177,21 @@ def _measured(entry, own_s, step_s, cores):
             "effective_slides": entry.effective_slides,
         }
     return row
+
+
+KEEP = 0.8
+
+
+def made_up(entries=ENTRIES, *, ranks=(1, 2), repeats=6, pipeline=False, **told):
+    """Analyse a run of these entries, of which `madeuploader.loading` is `told`."""
+    phases = {"import": 3.0, "read": 1.0, "compute": 20.0}
+    beside = {"import": 2.0, "read": 0.4} if pipeline else None
+    run = RunBuilder().of_ranks(entries, ranks, repeats, phases, beside)
+    table = loading(entries, ranks=ranks, repeats=repeats, **told)
+    found = rank_findings(table, pl.DataFrame(), keep=KEEP)
+    return replace(run.results("suite loader, made up"), kinds=found)
+
+
+def consuming(per_s, entries=ENTRIES):
+    """The entries beside training that takes so many patches a second on each rank."""
+    return [replace(entry, consumed_per_s=per_s) for entry in entries]

@@ -24,10 +24,8 @@ import numpy as np
 import polars as pl
 
 from pyscale.analysis.machine.findings import machine_findings
-from pyscale.analysis.trials import trial_table
-from pyscale.analysis.workers import worker_table
-from pyscale.report.context import ReportContext
-from pyscale.results import analysed
+from pyscale.analysis.machine.tests import machine_tests
+from pyscale.report.cryosparclike import Measured
 from pyscale.store.tables import timing_schema
 from runbuilder import RunBuilder
 
@@ -41,6 +39,7 @@ PLACE = {
     "fio": "fio-3.33",
 }
 MOVIE_BYTES = 96 * 10**6
+OF_ALL = {"hardware": (HARDWARE,), "threads": 4, "input_storage": "nfs4 on remote"}
 STORAGE = {
     # test: readers, rate in MB/s, bytes, state of the page cache
     "movie_read_eer_cold": (1, 410.0, 24 * MB, "evicted-unverified"),
@@ -75,35 +74,16 @@ def made_up(nodes=2, *, gpus=True, pipeline=False, blocks=6):
     run = RunBuilder()
     names = [f"node{number + 1}" for number in range(nodes)]
     entries = ("storage", "decompress", "kernels_cpu", *(("kernels_cuda",) if gpus else ()))
+    spent = {"import": 0.5, "read": 3.0, "compute": 9.0}
+    asis = {"cache_asked": "asis", "cache_state": "asis", "nodes": names}
     for block, entry in product(range(1, blocks + 1), entries):
-        run.trial(
-            entry,
-            [{"import": 0.5, "read": 3.0, "compute": 9.0}] * nodes,
-            block=block,
-            nodes=names,
-            hardware=(HARDWARE,),
-            device="cuda" if entry == "kernels_cuda" else "cpu",
-            cache_asked="asis",
-            cache_state="asis",
-        )
+        device = "cuda" if entry == "kernels_cuda" else "cpu"
+        run.trial(entry, [spent] * nodes, block=block, device=device, **asis, **OF_ALL)
     if pipeline:
         _pipeline(run)
-    tasks = run.tasks.with_columns(
-        family=pl.col("stage"),
-        point=pl.lit("{}"),
-        threads=pl.lit(4),
-        input_storage=pl.lit("nfs4 on remote"),
-    )
-    trials = trial_table(tasks, run.spans)
-    title = "suite system, on a made-up machine"
-    results = analysed(
-        trials,
-        ReportContext(title=title, settings={"cache": "asis"}),
-        workers=worker_table(tasks, run.spans),
-    )
     machine = machine_findings(
         timings_of(nodes, gpus=gpus, blocks=blocks),
-        tasks,
+        run.tasks,
         run.spans,
         {
             name: PLACE | ({"device_0": f"{GPU} #0", "device_1": f"{GPU} #1"} if gpus else {})
@@ -111,8 +91,39 @@ def made_up(nodes=2, *, gpus=True, pipeline=False, blocks=6):
         },
         measuring=entries,
     )
-    assert machine is not None
+    results = run.results("suite system, on a made-up machine", settings={"cache": "asis"})
     return replace(results, kinds=(machine,))
+
+
+ABOUT_THE_RUN = Measured(
+    version="0.1.0",
+    created_at=1773747744.0,
+    movies=3,
+    params={"storage": {"stack": "laptop"}, "kernels": {"preset": "laptop"}},
+    folder="/scratch",
+    stamps={
+        "node1": {
+            "kernel": "Linux 6.1",
+            "cpu": {"model": "Xeon", "cores": 32, "architecture": "x86_64"},
+            "memory": {"total_bytes": 256 * 2**30},
+        }
+    },
+)
+"""What files in the shape of CryoSPARC's say of it beside its tests."""
+SIZES = {"storage": "a", "decompress": "b", "kernels_cpu": "c", "kernels_cuda": "d"}
+"""Fingerprints of how large what entries did was."""
+
+
+def measured(name, factor=1.0, sizes=SIZES, **how):
+    """Results of a run that took so many times as long, and its timings."""
+    timings = timings_of(how.get("nodes", 2), gpus=how.get("gpus", True)).with_columns(
+        pl.col("wall_s") * factor
+    )
+    results = made_up(**how)
+    context = results.context.model_copy(update={"run_id": name})
+    (machine,) = results.kinds
+    machine = replace(machine, tests=machine_tests(timings), sizes=sizes)
+    return replace(results, context=context, kinds=(machine,)), timings
 
 
 def timings_of(nodes=2, *, gpus=True, blocks=6):
@@ -133,23 +144,21 @@ def timings_of(nodes=2, *, gpus=True, blocks=6):
     return pl.DataFrame(rows, schema=timing_schema())
 
 
+TIMING = {"suite": "system", "task": "w0", "device": None, "step": None, "repeat": 0, "at_once": 1}
+TIMING |= {"amount": None, "unit": None, "cache": None, "why_not": "", "details": "{}"}
+"""What a timing tells unless it says otherwise."""
+
+
 def _base(number, nodes, block, kind, entry):
-    return {
+    return TIMING | {
         "trial": f"{entry}-n{nodes}-b{block + 1}",
         "stage": entry,
         "kind": kind,
-        "suite": "system",
         "workers": nodes,
         "block": block + 1,
         "task": f"w{number}",
         "node": f"node{number + 1}",
         "hardware": HARDWARE,
-        "device": None,
-        "step": None,
-        "repeat": 0,
-        "at_once": 1,
-        "why_not": "",
-        "details": "{}",
     }
 
 
@@ -297,7 +306,7 @@ def _pipeline(run):
                 "register_denoise",
                 [{"import": 2.0, "read": read_s, "compute": 20.0 / count + block / 10}] * count,
                 block=block,
-                hardware=(HARDWARE,),
+                **OF_ALL,
                 input_bytes=MOVIE_BYTES,
                 read_bytes=2 * MOVIE_BYTES,
             )

@@ -7,6 +7,7 @@ from itertools import product
 
 import polars as pl
 
+from pyscale.analysis.scaling import configurations
 from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.workers import worker_table
@@ -15,6 +16,27 @@ from pyscale.results import analysed
 from pyscale.store.tables import span_schema, task_schema
 
 RUN_START = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
+
+
+def rank_header(stage, suite, family, point, count, block, rank, params):
+    """What the table of a kind says of every rank, whatever it measured."""
+    return {
+        "trial": f"{stage}-n{count}-b{block + 1}",
+        "suite": suite,
+        "stage": stage,
+        "family": family,
+        "point": json.dumps(point),
+        "workers": count,
+        "block": block + 1,
+        "task": f"w{rank}",
+        "rank": rank,
+        "attempt": 1,
+        "status": "done",
+        "hardware": "Xeon Gold 6338, 32 cores, 256 GiB",
+        "oversubscribed": False,
+        "disturbed": False,
+        "settings": json.dumps(params, sort_keys=True),
+    }
 
 
 class RunBuilder:
@@ -52,9 +74,9 @@ class RunBuilder:
         `workers` and `merge` give seconds by phase; the key `unattributed` is time without a
         span. A merge that takes no time is added where several windows need one. With `lanes`
         an item of `workers` is a window, and `lanes` says which worker does it; the windows share
-        `movie_frames`. `check` is the
-        status of a check task, `beside` the agreement with the output of another entry;
-        `hardware` and `nodes` are dealt to the windows in turn.
+        `movie_frames`. `check` is the status of a check task, `beside` the agreement with the
+        output of another entry, or measures of it; `hardware` and `nodes` are dealt to the windows
+        in turn.
         """
         lanes = lanes or range(len(workers))
         count = max(lanes) + 1
@@ -101,15 +123,14 @@ class RunBuilder:
         end = max(free.values())
         if len(workers) > 1:
             end = self._task(base, "merge", "merge", merge or {}, end, failed, hardware[0])
-        after = {"wall_s": 1.0, "start_utc": end, "end_utc": end + timedelta(seconds=1)}
+        after = base | {"verb": "check", "wall_s": 1.0, "start_utc": end}
+        after |= {"end_utc": end + timedelta(seconds=1)}
         if check or agreement is not None or quality is not None:
             known = agreement is not None
             self._tasks.append(
-                {
-                    **base,
-                    **after,
+                after
+                | {
                     "task": "check",
-                    "verb": "check",
                     "status": check or "done",
                     "hardware": "login",
                     "agreement": agreement,
@@ -121,18 +142,15 @@ class RunBuilder:
                 }
             )
         if beside is not None:
-            self._tasks.append(
-                {
-                    **base,
-                    **after,
-                    "task": "beside",
-                    "verb": "check",
-                    "beside_agreement": beside,
-                    "beside_tolerance": 0.999,
-                    "beside_identical": beside == 1.0,
-                    "beside_measure": "pairs that both have",
-                }
-            )
+            details = isinstance(beside, dict)
+            agreement = {
+                "beside_agreement": beside,
+                "beside_tolerance": 0.999,
+                "beside_identical": beside == 1.0,
+                "beside_measure": "pairs that both have",
+            }
+            found = {"beside_details": json.dumps(beside)} if details else agreement
+            self._tasks.append(after | {"task": "beside"} | found)
         self._now = end + timedelta(seconds=5)
         return self
 
@@ -160,6 +178,22 @@ class RunBuilder:
         )
         return at
 
+    def curve(self, stage, spent, counts=(1, 2), blocks=6, **of_trial):
+        """Add a trial of each N in each block, in which each worker spends what `spent` says.
+
+        It is asked with N and the block, as is whatever else is a function; a number are seconds
+        of computing.
+        """
+        for block, count in product(range(blocks), counts):
+            phases = spent(count, block)
+            phases = phases if isinstance(phases, dict) else {"compute": phases}
+            own = {
+                name: value(count, block) if callable(value) else value
+                for name, value in of_trial.items()
+            }
+            self.trial(stage, [phases] * count, block=block, **own)
+        return self
+
     def of_ranks(self, entries, ranks, repeats, phases, beside=None):
         """Add ranks of entries, and a stage that reads a movie at N = 1 and 2 `beside` them."""
         machine = {"hardware": ("Xeon Gold 6338, 32 cores, 256 GiB",)}
@@ -182,13 +216,23 @@ class RunBuilder:
     def spans(self):
         return pl.DataFrame(self._spans, schema=span_schema())
 
+    @property
+    def trials(self):
+        return trial_table(self.tasks, self.spans)
+
+    @property
+    def workers(self):
+        return worker_table(self.tasks, self.spans)
+
+    @property
+    def configurations(self):
+        return configurations(self.trials)
+
     def results(self, title="a run", **context):
         """What the analysis finds in it."""
-        trials = trial_table(self.tasks, self.spans)
-        context_of_report = ReportContext(title=title, **context)
-        return analysed(trials, context_of_report, workers=worker_table(self.tasks, self.spans))
+        return analysed(self.trials, ReportContext(title=title, **context), workers=self.workers)
 
-    def results_with_timeline(self, title):
+    def results_with_timeline(self, title="a run"):
         """The same, with what the timeline shows."""
         found = self.results(title)
         return replace(found, timeline=timeline_of(self.tasks, self.spans, found.trials))

@@ -13,7 +13,6 @@ import sys
 import tarfile
 from dataclasses import replace
 from importlib.metadata import version
-from importlib.util import module_from_spec, spec_from_file_location
 from io import StringIO
 from pathlib import Path
 
@@ -21,25 +20,27 @@ import polars as pl
 import pytest
 
 import madeupgrid
-import madeuploaderrun
 import madeupmachine
-import madeupreconstructrun
-from browser.reports import broken_run, table_results, weak_run
+from browser.reports import (
+    broken_run,
+    failing_loading,
+    one_machine,
+    published_loading,
+    published_reconstruction,
+    table_results,
+    weak_run,
+)
 from commandline import answer_of
 from describedtools import VARIANTS, written
 from goldentext import csv_table, figure_text, json_text, page_text, sampled, table_text
-from madeuploader import ENTRIES
+from madeuppipeline import pipeline
 from madeupruns import loader_run, reconstruct_run
 from pretendedrun import make_run
 from pyscale import DISTRIBUTION
 from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.analysis.ranks.loader import LoaderFindings
-from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.console import PIPED_WIDTH, Console
-from pyscale.references.files import all_references
-from pyscale.references.matchingranks import matching_loading, matching_reconstruct
-from pyscale.references.model import Reference, Referred
 from pyscale.report.context import ReportContext
+from pyscale.report.cryosparclike import benchmark_files
 from pyscale.report.csv import csv_texts
 from pyscale.report.figures import writing
 from pyscale.report.figures.writing import ALL, OF_A_REPORT, drawings
@@ -84,65 +85,15 @@ IN_A_RUN = ReportContext(
     not_measured=("Only one movie was processed.",),
 )
 
-# Test folders are no packages, so the builder beside the tests of reports is loaded by path.
-_found = spec_from_file_location(
-    "pipeline_builder", Path(__file__).parent / "cli" / "report" / "conftest.py"
-)
-assert _found is not None
-assert _found.loader is not None
-_builder = module_from_spec(_found)
-_found.loader.exec_module(_builder)
-
 
 def thin():
     """A first look, of an installation whose segmentation is wrong."""
-    results = _builder.pipeline((1, 2), 2, cache_state="warm", oversubscribed=True)
+    results = pipeline((1, 2), 2, cache_state="warm", oversubscribed=True)
     return replace(results, validation=found_of(segment=[trial(ap=0.5)]))
 
 
-def machine():
-    own = madeupmachine.made_up(1, pipeline=True)
-    found = own.of(MachineFindings)
-    assert found is not None
-    reference = Reference(
-        name="elsewhere",
-        title="A machine elsewhere",
-        source="Made up",
-        figures="wall times",
-        hardware={"processor": "another"},
-        caveats=("None of it was measured.",),
-        sweep="test",
-        stages={},
-    )
-    slower = found.tests.with_columns(wall_s=pl.col("wall_s") * 2, rate=pl.col("rate") / 2)
-    return replace(own, beside={"machine": [Referred(reference, slower)]})
-
-
-def loading():
-    *others, last = madeuploaderrun.consuming(500.0)
-    failing = replace(last, error="a slide cannot be read: CMU-1.svs")
-    return madeuploaderrun.made_up([*others, failing], pipeline=True)
-
-
-def loading_beside():
-    like = replace(ENTRIES[2], num_workers=4, pool_size=8)
-    results = madeuploaderrun.made_up([*ENTRIES[:2], like], ranks=(4,), repeats=3)
-    found = results.of(LoaderFindings)
-    assert found is not None
-    known = all_references(None).values()
-    return replace(results, beside={"loader": matching_loading(known, found.points)})
-
-
-def reconstruction():
-    results = madeupreconstructrun.made_up(slowest=1.1, pipeline=True)
-    found = results.of(ReconstructFindings)
-    assert found is not None
-    beside = matching_reconstruct(all_references(None).values(), found.points)
-    return replace(results, beside={"reconstruct": beside})
-
-
 MADE_UP = {
-    "pipeline": lambda: replace(_builder.pipeline((1, 2, 4, 8), 6), context=IN_A_RUN),
+    "pipeline": lambda: replace(pipeline((1, 2, 4, 8), 6), context=IN_A_RUN),
     "pipeline-thin": thin,
     "pipeline-broken": lambda: broken_run().results_with_timeline("a broken run"),
     "pipeline-weak": lambda: weak_run().results_with_timeline("weak scaling"),
@@ -160,11 +111,11 @@ MADE_UP = {
         beside=False,
         references=False,
     ),
-    "machine": machine,
+    "machine": one_machine,
     "machines": lambda: madeupmachine.made_up(3, gpus=False),
-    "loader": loading,
-    "loader-published": loading_beside,
-    "reconstruct": reconstruction,
+    "loader": lambda: failing_loading(pipeline=True),
+    "loader-published": published_loading,
+    "reconstruct": lambda: published_reconstruction(pipeline=True),
 }
 
 
@@ -272,6 +223,12 @@ def test_a_page_of_several_runs_shows_what_it_showed(cluster_runs, tmp_path, cap
     reports = [run / "report" for run in cluster_runs]
     page = report_several([RunFolder(run) for run in cluster_runs], results, reports, tmp_path)
     compare("several", iter([("page", page_text(page.read_text("utf-8")))]), root=tmp_path)
+
+
+def test_tests_of_a_machine_in_the_shape_of_cryosparc_are_what_they_were():
+    tests = madeupmachine.made_up(1).of(MachineFindings).tests
+    files = benchmark_files(tests, madeupmachine.ABOUT_THE_RUN)
+    compare("cryosparc", ((one, json_text(json.loads(it.as_json))) for one, it in files.items()))
 
 
 def test_batch_scripts_are_what_they_were():

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 from madeupgrid import made_up
-from madeuploader import ENTRIES
-from madeuploaderrun import consuming
-from madeuploaderrun import made_up as made_up_loading
+from madeuploader import ENTRIES, consuming
+from madeuploader import made_up as made_up_loading
 from madeupmachine import made_up as made_up_machine
-from madeupreconstructrun import made_up as made_up_reconstruction
+from madeupreconstruct import made_up as made_up_reconstruction
+from madeupreference import reference
 from pretendedrun import make_run
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.loader import LoaderFindings
@@ -24,34 +24,18 @@ from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.references.files import all_references
 from pyscale.references.matchingranks import matching_loading, matching_reconstruct
-from pyscale.references.model import Reference, Referred
+from pyscale.references.model import Referred
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import FILES, RARE_FILES
+from pyscale.report.page import values
 from pyscale.report.results import Results
 from pyscale.report.write import write_report
 from pyscale.results import ReportOptions, analysed
 from pyscale.results import results_of as results_of_folder
 from runbuilder import RunBuilder
 
-KEYS = {
-    "configurations": ("suite", "stage", "device", "workers"),
-    "losses": ("suite", "stage", "device", "workers", "part"),
-    "trials": ("trial",),
-    "points": ("suite", "stage", "workers"),
-    "ratios": ("suite", "family", "series", "value", "workers", "measure", "pixels"),
-    "parts": ("suite", "stage", "workers", "part"),
-    "tests": (
-        *("kind", "stage", "workers", "node", "hardware", "device", "test", "step", "at_once"),
-    ),
-    "nodes": (
-        *("kind", "stage", "workers", "device", "test", "step", "at_once", "node", "hardware"),
-    ),
-    "headroom": ("stage", "workers", "node"),
-    "loader": ("stage", "workers"),
-    "loader_ranks": ("stage", "workers", "rank", "node"),
-    "reconstruct": ("stage", "workers", "component"),
-    "reconstruct_points": ("stage", "workers"),
-}
+KEYS = {one.table: one.key for one in vars(values).values() if isinstance(one, values.Numbers)}
+KEYS |= {"trials": ("trial",)}
 """Columns that name a row of each table, as the page does."""
 MARKUP = "<script>alert(1)</script>"
 HOSTILE = (
@@ -161,12 +145,12 @@ def single_run():
 
 def weak_run():
     """As many frames for each worker at every N, and more reading the more workers there are."""
-    run = RunBuilder()
-    for block in range(6):
-        for count in (1, 2, 4):
-            work = {"compute": 100.0 + block, "read": 10.0 * count}
-            run.trial("segment", [work] * count, block=block, movie_frames=20 * count)
-    return run
+
+    def spent(n, block):
+        return {"compute": 100.0 + block, "read": 10.0 * n}
+
+    frames = {"movie_frames": lambda n, _: 20 * n}
+    return RunBuilder().curve("segment", spent, (1, 2, 4), **frames)
 
 
 def full_run(path):
@@ -178,41 +162,32 @@ def full_run(path):
 def one_machine():
     """One node with two GPUs, a stage beside that reads a movie at N = 1 and 2, and a reference."""
     own = made_up_machine(1, pipeline=True)
-    reference = Reference(
-        name="elsewhere",
-        title="A machine elsewhere",
-        source="Made up",
-        figures="wall times",
-        hardware={"processor": "another"},
-        caveats=("None of it was measured.",),
-        sweep="test",
-        stages={},
-    )
     tests = own.of(MachineFindings).tests
     slower = tests.with_columns(wall_s=pl.col("wall_s") * 2, rate=pl.col("rate") / 2)
-    return replace(own, beside={"machine": [Referred(reference, slower)]})
+    elsewhere = reference(name="elsewhere", sweep="test")
+    return replace(own, beside={"machine": [Referred(elsewhere, slower)]})
 
 
-def failing_loading():
+def failing_loading(**told):
     """Eight configurations of a loader on 1 and 2 ranks; the last one fails."""
     *others, last = consuming(500.0)
     failing = replace(last, error="a slide cannot be read: CMU-1.svs")
-    return made_up_loading([*others, failing])
+    return made_up_loading([*others, failing], **told)
 
 
-def published_loading(folder):
+def published_loading():
     """The same on four ranks with three trials each, beside what somebody published."""
     like = replace(ENTRIES[2], num_workers=4, pool_size=8)
     results = made_up_loading([*ENTRIES[:2], like], ranks=(4,), repeats=3)
-    known = all_references(folder / "none").values()
+    known = all_references(None).values()
     beside = matching_loading(known, results.of(LoaderFindings).points)
     return replace(results, beside={"loader": beside})
 
 
-def published_reconstruction(folder):
+def published_reconstruction(**told):
     """Three images on 1 to 8 ranks, one of them too large for one, beside what is published."""
-    results = made_up_reconstruction(slowest=1.1)
-    known = all_references(folder / "none").values()
+    results = made_up_reconstruction(slowest=1.1, **told)
+    known = all_references(None).values()
     beside = matching_reconstruct(known, results.of(ReconstructFindings).points)
     return replace(results, beside={"reconstruct": beside})
 
@@ -232,7 +207,7 @@ MADE_UP = {
     # Three nodes without a GPU, of which the third reads at half the rate.
     "machines": lambda _: made_up_machine(3, gpus=False),
     "loading": lambda _: failing_loading(),
-    "loadings": published_loading,
-    "reconstruction": published_reconstruction,
+    "loadings": lambda _: published_loading(),
+    "reconstruction": lambda _: published_reconstruction(),
 }
 """Results of every report, by its name, made with a folder of their own."""

@@ -73,21 +73,6 @@ def test_every_chart_is_named_and_described_for_those_who_do_not_see_it(
             assert len(label) > len(chart["title"]) + 40
 
 
-@pytest.mark.parametrize(
-    ("name", "chart", "words"),
-    [
-        ("loading", "loaderpareto", ("Diversity against speed", "on the front")),
-        ("loadings", "loaderpareto", ("Diversity against speed", "on the front")),
-        ("reconstruction", "components", ("Speedup of each component", "times at N = 8")),
-    ],
-)
-def test_a_description_says_what_the_chart_shows(request, visit_once, name, chart, words):
-    page = visit_once(request.getfixturevalue(name).page)
-    for svg in page.locator(f"[data-chart={chart}] .chart-plot svg").all():
-        label = svg.get_attribute("aria-label") or ""
-        assert all(word in label for word in words)
-
-
 def test_charts_stay_one_image_each_when_the_window_gets_another_width(single, visit):
     page = visit(single.page)
     before = widths(page)

@@ -1,17 +1,12 @@
 """What charts show is what the CSV files hold."""
 
-import math
-
 import pytest
 
 from browser.drawn import marks, place
-from pyscale.report import wording
 from pyscale.report.curves import curves
 
 REPORTS = ("full", "broken", "single", "weak", "table", "hostile")
 OF_CONFIGURATIONS = ("wall_s", "wall_s_low", "wall_s_high", "speedup", "speedup_low")
-TIMELINE_ERROR_S = 1e-3
-"""Times of pieces are rounded to a tenth of a millisecond, and a part may have several."""
 
 
 def dataset(page, name):
@@ -88,47 +83,3 @@ def test_configurations_of_all_charts_are_the_csvs(page, report):
         if row["work"]:
             assert own["rate"] == pytest.approx(float(row["work"]) / float(row["wall_s"]))
     assert found == {}
-
-
-def test_parts_of_the_worker_seconds_are_the_csvs(page, report):
-    # A table without times of tasks has no such rows.
-    rows = dataset(page, "losses") or []
-    found = {(row["curve"], row["workers"], row["part"]): row for row in rows}
-    for name, row in by_curve(report, "losses"):
-        own = found.pop((name, int(row["workers"]), wording.phase(row["part"])), None)
-        if float(row["worker_seconds"]) > 0:
-            assert own is not None
-            assert own["worker_s"] == number(row["worker_seconds"])
-    assert found == {}
-
-
-def test_trials_are_the_csvs(page, report):
-    found = {row["trial"]: row for row in dataset(page, "trials")}
-    for name, row in by_curve(report, "trials"):
-        if row["valid"] == "true":
-            own = found.pop(row["trial"])
-            assert own["curve"] == name
-            assert own["wall_s"] == number(row["wall_s"])
-    assert found == {}
-
-
-@pytest.mark.parametrize("name", ["full", "broken", "single", "weak", "hostile"])
-def test_pieces_of_the_timeline_add_up_to_the_trial(request, visit_once, name):
-    report = request.getfixturevalue(name)
-    page = visit_once(report.page)
-    trials = report.rows("trials")
-    names = page.evaluate(
-        "() => window.pyscale.data.charts.timeline.spec.params.find(p => p.name === 'names').value"
-    )
-    laid = dataset(page, "timeline")
-    assert {row["trial"] for row in laid} == set(trials)
-    for row in laid:
-        held = {}
-        for part, wall_s in zip(row["part"], row["wall_s"], strict=True):
-            held[names[part]] = held.get(names[part], 0.0) + wall_s
-        trial = trials[row["trial"]]
-        for part, wall_s in held.items():
-            column = f"phase_{part.replace(' ', '_')}_s"
-            if column in trial:
-                error_s = TIMELINE_ERROR_S * max(1, len(row["part"]) // 10)
-                assert math.isclose(wall_s, float(trial[column]), abs_tol=error_s), (row, part)

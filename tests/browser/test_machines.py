@@ -2,41 +2,27 @@
 
 import csv
 import io
-from dataclasses import replace
 
-import polars as pl
 import pytest
 from playwright.sync_api import expect
 
 from browser.drawn import downloaded
-from madeupmachine import made_up, timings_of
+from madeupmachine import SIZES, measured
 from pyscale.analysis.machine.comparison import machines_beside
-from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.sidebyside import CELL
-from pyscale.analysis.machine.tests import machine_tests
 from pyscale.report.comparison import ComparisonContext
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.several import Several, write_comparison
 from pyscale.report.viewer.sources import source_of, sources_of_run
 
-SIZES = {"storage": "a", "decompress": "b", "kernels_cpu": "c", "kernels_cuda": "d"}
 KEY = ("side", *CELL)
-
-
-def measured(name, factor, sizes):
-    timings = timings_of(1).with_columns(pl.col("wall_s") * factor)
-    results = made_up(nodes=1)
-    assert results.of(MachineFindings) is not None
-    context = results.context.model_copy(update={"run_id": name})
-    machine = replace(results.of(MachineFindings), tests=machine_tests(timings))
-    return replace(results, context=context, kinds=(replace(machine, sizes=sizes),)), timings
 
 
 @pytest.fixture(scope="package")
 def machines(folder):
     """Two runs that measured nothing but the machine, the second at half the speed."""
     other = SIZES | {"kernels_cpu": "another"}
-    runs = [measured("fast", 1.0, SIZES), measured("slow", 2.0, other)]
+    runs = [measured("fast", nodes=1), measured("slow", 2.0, other, nodes=1)]
     sources = [
         source
         for place, (results, timings) in enumerate(runs)
@@ -109,21 +95,6 @@ def test_what_cannot_run_says_why(page):
     line = row(page, "particle_random_read_direct")
     told = "not applicable: the filesystem refuses O_DIRECT"
     assert line.locator("td.cannot").all_inner_texts() == [told, told]
-
-
-def test_a_test_opens_into_its_steps(page):
-    step = row(page, "flush")
-    expect(step).to_be_hidden()
-    opener = row(page, "particle_write").locator("button.expand")
-    opener.click()
-    expect(step).to_be_visible()
-    opener.click()
-    expect(step).to_be_hidden()
-
-
-def test_a_tag_is_explained(page):
-    row(page, "particle_random_read_cold").locator(".tag").first.hover()
-    expect(page.locator("#machines-tip")).to_contain_text("It depends most on the storage")
 
 
 def test_what_is_slower_is_told_before_anything_else(page):

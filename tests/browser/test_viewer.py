@@ -74,36 +74,6 @@ def test_the_file_beside_a_comparison_holds_the_same(compared, several):
         assert float(number["value"]) == float(rows[number["key"]][number["column"]]), number
 
 
-def test_times_of_the_run_are_those_of_its_report(page, full):
-    held = {
-        "|".join(key.split("|")[1:]): float(row["wall_s"])
-        for key, row in full.rows("configurations").items()
-    }
-    own = {
-        "|".join(number["key"].split("|")[1:4]): float(number["value"])
-        for number in numbers(page)
-        if number["column"] == "wall_s"
-        and number["key"].startswith("A|")
-        and number["key"].split("|")[1]
-        and not number["key"].split("|")[4]
-    }
-    assert own == held
-
-
-def test_what_a_stage_opens_into_sums_to_its_time(page):
-    wholes = {}
-    parts = {}
-    for number in numbers(page):
-        if number["column"] != "wall_s" or not number["key"].startswith("A|"):
-            continue
-        whole, _, part = number["key"].rpartition("|")
-        if part:
-            parts[whole] = parts.get(whole, 0.0) + float(number["value"])
-        elif number["key"].split("|")[1]:
-            wholes[whole] = float(number["value"])
-    assert parts == pytest.approx(wholes, rel=1e-9)
-
-
 def test_a_stage_opens_and_closes(page):
     opener = page.locator(".viewer button.expand").first
     parts = page.locator(".viewer tr.part")

@@ -7,7 +7,6 @@ import pytest
 from pyscale.analysis.advice import choices
 from pyscale.analysis.experiments import experiments
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 
 # Published wall times by N, and what follows from them by hand: S x E = T0**2 / (N T**2).
@@ -17,19 +16,14 @@ CELLPOSE = {1: 512.0, 2: 313.0, 4: 216.0, 8: 165.0}
 
 @pytest.fixture
 def measure(new_run):
-    """Trials with given wall times by N, one block after the other."""
+    """Trials with given wall times by N, one in each block."""
 
     def measure(walls_s, **changes):
         run = new_run()
-        for block in range(max(map(len, walls_s.values()))):
-            for count, own in walls_s.items():
-                if block < len(own):
-                    given = {
-                        key: value(count) if callable(value) else value
-                        for key, value in changes.items()
-                    }
-                    run.trial("segment", [{"compute": own[block]}] * count, block=block, **given)
-        return trial_table(run.tasks, run.spans)
+        for n, own in walls_s.items():
+            spent = {"counts": (n,), "blocks": len(own)} | changes
+            run.curve("segment", lambda _, block, own=own: float(own[block]), **spent)
+        return run.trials
 
     return measure
 
@@ -46,11 +40,24 @@ def alike(walls_s, repeats=6):
 
 
 class TestObjectives:
-    @pytest.mark.parametrize(("walls_s", "knee", "fastest"), [(CONTACT, 1, 4), (CELLPOSE, 4, 8)])
+    @pytest.mark.parametrize(
+        ("walls_s", "changes", "knee", "fastest"),
+        [
+            (CONTACT, {}, 1, 4),
+            (CELLPOSE, {}, 4, 8),
+            # The knee does not depend on the base case.
+            ({n: wall_s for n, wall_s in CELLPOSE.items() if n > 1}, {}, 4, 8),
+            # Where more workers are slower the base case is chosen, and of equal ones the fewest.
+            ({1: 10.0, 2: 11.0, 4: 13.0}, {}, 1, 1),
+            ({1: 10.0, 2: 5.0, 4: 5.0}, {}, 2, 2),
+            # Weak scaling: by wall time alone N = 1 would be the fastest.
+            ({1: 10.0, 2: 10.5, 4: 11.0, 8: 40.0}, {"frames": 20}, 4, 4),
+        ],
+    )
     def test_the_knee_has_the_largest_speedup_times_efficiency(
-        self, measure, walls_s, knee, fastest
+        self, measure, walls_s, changes, knee, fastest
     ):
-        trials = measure(alike(walls_s))
+        trials = measure(alike(walls_s), **changes)
         assert chosen(trials).workers == knee
         assert chosen(trials, "fastest").workers == fastest
 
@@ -62,24 +69,11 @@ class TestObjectives:
             assert getattr(found, name) == row[name]
         assert found.worker_hours == pytest.approx(4 * row["wall_s"] / 3600)
 
-    def test_where_more_workers_are_slower_the_base_case_is_chosen_for_all(self, measure):
-        trials = measure(alike({1: 10.0, 2: 11.0, 4: 13.0}))
-        assert {one.workers for one in choices(configurations(trials), trials)} == {1}
-
-    def test_of_equal_ones_the_fewest_workers_are_chosen(self, measure):
-        assert chosen(measure(alike({1: 10.0, 2: 5.0, 4: 5.0})), "fastest").workers == 2
-
     @pytest.mark.parametrize("objective", ["fastest", "budget"])
     def test_as_fast_as_the_fastest_is_within_five_percent(self, measure, objective):
         for least_s, workers in ((20.0, 1), (19.9, 2)):
             trials = measure({1: [21.0] * 6, 2: [least_s] * 6, 4: [20.5] * 6, 8: [20.4] * 6})
             assert chosen(trials, objective, worker_hours=1.0).workers == workers
-
-    def test_the_fastest_within_a_budget_is_held_against_those_within_it(self, measure):
-        # 8 x 10 s exceed 70 worker-seconds, and nothing else is within 5 % of 10 s.
-        trials = measure({1: [21.0] * 6, 2: [20.2] * 6, 8: [10.0] * 6})
-        assert chosen(trials, "budget", worker_hours=70 / 3600).workers == 1
-        assert chosen(trials, "budget", worker_hours=80 / 3600).workers == 8
 
     @pytest.mark.parametrize("objective", ["fastest", "budget"])
     def test_noise_on_a_flat_curve_asks_for_no_more_workers(self, measure, objective):
@@ -96,45 +90,38 @@ class TestObjectives:
             in_s, in_h = (chosen(measure(alike(own)), objective) for own in (CELLPOSE, hours))
             assert (in_s.workers, in_s.share_chosen) == (in_h.workers, in_h.share_chosen)
 
-    def test_the_knee_does_not_depend_on_the_base_case(self, measure):
-        without_one = {n: wall_s for n, wall_s in CELLPOSE.items() if n > 1}
-        assert chosen(measure(alike(without_one))).workers == 4
 
-    def test_in_weak_scaling_speedup_is_in_work_done(self, measure):
-        trials = measure(alike({1: 10.0, 2: 10.5, 4: 11.0, 8: 40.0}), frames=20)
-        # By wall time alone N = 1 would be the fastest.
-        assert chosen(trials, "fastest").workers == 4
-        assert chosen(trials).workers == 4
-
-
-class TestBudget:
-    def test_the_fastest_within_it_is_chosen_and_one_that_is_used_up_exactly_kept(self, measure):
-        trials = measure(alike(CELLPOSE))
+@pytest.mark.parametrize(
+    ("walls_s", "changes", "hours", "workers"),
+    [
         # 4 x 216 s are 0.24 worker-hours, 8 x 165 s 0.37.
-        assert chosen(trials, "budget", worker_hours=0.3).workers == 4
-        assert chosen(trials, "budget", worker_hours=1.0).workers == 8
-        trials = measure({1: [3600.0] * 6, 2: [2500.0] * 6})
-        assert chosen(trials, "budget", worker_hours=1.0).workers == 1
-
-    def test_without_a_budget_there_is_no_such_choice(self, measure):
-        trials = measure(alike(CELLPOSE))
-        found = choices(configurations(trials), trials)
-        assert [one.objective for one in found] == ["knee", "fastest"]
-
-    def test_one_that_nothing_fits_is_refused_and_so_is_one_in_weak_scaling(self, measure):
-        found = chosen(measure(alike(CELLPOSE)), "budget", worker_hours=0.1)
-        assert found.workers is None
-        assert "the cheapest, N = 1, takes 0.143" in found.refusal
-        trials = measure(alike({1: 10.0, 2: 10.5}), frames=20)
-        assert chosen(trials, "budget", worker_hours=1.0).workers is None
+        (CELLPOSE, {}, 0.3, 4),
+        (CELLPOSE, {}, 1.0, 8),
+        (CELLPOSE, {}, 0.1, None),
+        # One that is used up exactly is kept.
+        ({1: 3600.0, 2: 2500.0}, {}, 1.0, 1),
+        # 8 x 10 s exceed 70 worker-seconds, and nothing else is within 5 % of 10 s.
+        ({1: 21.0, 2: 20.2, 8: 10.0}, {}, 70 / 3600, 1),
+        ({1: 21.0, 2: 20.2, 8: 10.0}, {}, 80 / 3600, 8),
+        ({1: 10.0, 2: 10.5}, {"frames": 20}, 1.0, None),
+    ],
+)
+def test_the_fastest_within_a_budget_is_chosen(measure, walls_s, changes, hours, workers):
+    trials = measure({n: [wall_s] * 6 for n, wall_s in walls_s.items()}, **changes)
+    found = chosen(trials, "budget", worker_hours=hours)
+    assert found.workers == workers
+    if hours == 0.1:
+        assert "the cheapest, N = 1, takes 0.142" in found.refusal
+    without = choices(configurations(trials), trials)
+    assert [one.objective for one in without] == ["knee", "fastest"]
 
 
 class TestWhatIsNeverChosen:
     def test_a_configuration_whose_output_disagrees(self, measure):
         trials = measure(
             alike({1: 10.0, 2: 5.0, 4: 2.0}),
-            agreement=lambda n: 0.5 if n == 4 else 1.0,
-            same=lambda n: n < 4,
+            agreement=lambda n, _: 0.5 if n == 4 else 1.0,
+            same=lambda n, _: n < 4,
         )
         for objective in ("knee", "fastest"):
             found = chosen(trials, objective)
@@ -142,22 +129,32 @@ class TestWhatIsNeverChosen:
             # A larger N was measured.
             assert not found.at_edge
 
-    def test_where_all_disagree_there_is_no_choice(self, measure):
+    def test_a_configuration_without_a_timed_trial_and_where_all_disagree_none(self, measure):
+        trials = measure(alike({1: 10.0, 2: 5.0}), failed=lambda n, _: ("w1",) if n == 2 else ())
+        assert chosen(trials, "fastest").workers == 1
+        lost = measure(alike({1: 10.0}), failed=("w0",))
+        assert chosen(lost).refusal == "no timed trial"
         found = chosen(measure(alike({1: 10.0, 2: 5.0}), agreement=0.5, same=False))
         assert found.workers is None
         assert "disagree" in str(found.refusal)
 
-    def test_a_configuration_without_a_timed_trial(self, measure):
-        trials = measure(alike({1: 10.0, 2: 5.0}), failed=lambda n: ("w1",) if n == 2 else ())
-        assert chosen(trials, "fastest").workers == 1
-        lost = measure(alike({1: 10.0}), failed=("w0",))
-        assert chosen(lost).refusal == "no timed trial"
-
 
 class TestHowSure:
-    def test_a_clear_choice_is_sure(self, measure):
-        found = chosen(measure(alike(CONTACT)))
-        assert (found.sureness, found.share_chosen, found.rival) == ("sure", 1.0, None)
+    @pytest.mark.parametrize(
+        ("walls_s", "repeats", "workers", "share", "sureness", "at_edge"),
+        [
+            (CONTACT, 6, 1, 1.0, "sure", False),
+            # Below six trials it is unknown, and one candidate is no choice.
+            *((CONTACT, repeats, 1, None, "unknown", False) for repeats in (1, 5)),
+            ({4: 10.0}, 6, 4, None, "unknown", True),
+        ],
+    )
+    def test_a_clear_choice_of_six_trials_is_sure(
+        self, measure, walls_s, repeats, workers, share, sureness, at_edge
+    ):
+        found = chosen(measure(alike(walls_s, repeats)))
+        assert (found.workers, found.share_chosen, found.rival) == (workers, share, None)
+        assert (found.sureness, found.at_edge) == (sureness, at_edge)
 
     def test_two_that_are_as_good_leave_it_undecided_and_name_the_rival(self, measure):
         walls_s = {1: [20.0] * 8, 2: [4.0, 6.0] * 4, 4: [6.0, 4.1] * 4}
@@ -169,15 +166,6 @@ class TestHowSure:
         walls_s = {1: [10.0, 10.2] * 4, 2: [10.1, 10.0] * 4, 4: [5.0] * 8, 8: [5.1, 4.9] * 4}
         found = chosen(measure(walls_s), "fastest")
         assert (found.workers, found.share_chosen, found.rival) == (4, 1.0, None)
-
-    @pytest.mark.parametrize("repeats", [1, 5])
-    def test_below_six_trials_it_is_unknown(self, measure, repeats):
-        found = chosen(measure(alike(CONTACT, repeats)))
-        assert (found.workers, found.share_chosen, found.sureness) == (1, None, "unknown")
-
-    def test_one_candidate_is_no_choice(self, measure):
-        found = chosen(measure(alike({4: 10.0})))
-        assert (found.workers, found.share_chosen, found.at_edge) == (4, None, True)
 
     def test_what_a_block_shares_does_not_make_it_less_sure(self, measure):
         blocks = [1.0, 3.0, 1.5, 2.5, 1.2, 2.0, 2.2]

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from pyscale.analysis.causes import LEAST_GAIN, limits
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.analysis.workers import TASK_PHASES, worker_table
+from pyscale.analysis.workers import TASK_PHASES
 
-SEEDS, BLOCKS, NOISE = 200, 6, 0.03
+SEEDS, BLOCKS, NOISE = 100, 6, 0.03
 PARTS = [*(f"phase_{phase}_s" for phase in TASK_PHASES), "unattributed_s"]
 WHOLE = {"read": 4.0, "compute": 100.0, "write": 2.0, "import": 0.5, "python_start": 0.1}
 METERED = ("phase_import_s", "phase_read_s", "phase_compute_s", "phase_write_s")
@@ -160,23 +159,19 @@ def test_the_cause_is_found_beyond_a_baseline_of_two_workers_as_well(cause):
 
 @pytest.mark.parametrize("count", [2, 4, 16, 64])
 def test_one_worker_without_a_core_is_contention_and_not_imbalance(count):
-    for limit in limits(*tables("contention", (1, count), seeds=20)):
-        gains = {cause.code: cause.gain for cause in limit.causes}
-        assert limit.main.code == "contention"
-        assert limit.sureness == "sure"
-        assert gains["imbalance"] < 0.1 * gains["contention"]
+    found = limits(*tables("contention", (1, count), seeds=20))
+    for limit, own in zip(found, gains(found), strict=True):
+        assert (limit.main.code, limit.sureness) == ("contention", "sure")
+        assert own["imbalance"] < 0.1 * own["contention"]
 
 
-def test_a_wait_is_taken_from_every_phase_that_it_made_longer():
+def test_a_wait_is_taken_from_every_phase_that_it_made_longer_and_once_of_many_threads():
     """Import takes long for want of a core, so start-up is not what limits it."""
-    trials, workers = tables("contention", (1, 2), seeds=1, noise=0)
-    (found,) = limits(trials, workers)
-    gains = {cause.code: cause.gain for cause in found.causes}
-    assert gains["contention"] == pytest.approx(1 - found.efficiency)
-    assert all(abs(gain) < 0.03 for code, gain in gains.items() if code != "contention")
-
-
-def test_threads_that_wait_at_once_hold_a_worker_up_once():
+    (found,) = limits(*tables("contention", (1, 2), seeds=1, noise=0))
+    (gains_of,) = gains([found])
+    assert gains_of["contention"] == pytest.approx(1 - found.efficiency)
+    assert all(abs(gain) < 0.03 for code, gain in gains_of.items() if code != "contention")
+    # Threads that wait at once hold a worker up once.
     alone, many = (
         limits(*tables("contention", seeds=1, noise=0, threads=threads))[0] for threads in (1, 4)
     )
@@ -269,9 +264,9 @@ def test_a_movie_that_grows_with_n_is_no_cause_and_hides_none():
 
 def test_the_efficiency_is_that_of_the_table_of_configurations(new_run):
     builder = varied(new_run, 3)
-    trials = trial_table(builder.tasks, builder.spans)
+    trials = builder.trials
     rows = configurations(trials).filter(pl.col("workers") > 1)
-    found = limits(trials, worker_table(builder.tasks, builder.spans))
+    found = limits(trials, builder.workers)
     assert [limit.efficiency for limit in found] == pytest.approx(rows["efficiency"].to_list())
     assert [limit.workers for limit in found] == rows["workers"].to_list()
 
@@ -298,10 +293,11 @@ def test_how_much_the_work_has_grown_is_as_unsure_as_the_base_case(new_run):
 
     Where a resample of the baseline has a median of 120 s, the merge is all that is left.
     """
-    builder = new_run()
-    for block in range(6):
-        builder.trial("segment", [{"compute": 80.0 + 40 * (block % 2)}], block=block)
-        builder.trial("segment", [{"compute": 60.0}] * 2, block=block, merge={"merge": 2.0})
+    builder = new_run().curve(
+        "segment",
+        lambda n, block: 80.0 + 40 * (block % 2) if n == 1 else 60.0,
+        merge={"merge": 2.0},
+    )
     (found,) = of_run(builder)
     shares = {cause.code: cause.share_first for cause in found.causes}
     # Four of six or more are the longer ones in 34 % of resamples.
@@ -340,27 +336,24 @@ def test_published_tasks_are_limited_by_their_growth_and_by_imbalance(references
     assert {"start-up", "contention"} <= set(at_8.not_measured)
 
 
-def test_whole_tasks_tell_the_same_as_workers_without_phases():
-    trials, _ = tables("imbalance", seeds=20)
-    assert set(main_codes(limits(trials))) == {"imbalance"}
-    trials, _ = tables("work-inflation", seeds=20)
-    assert set(main_codes(limits(trials))) == {"busy"}
+@pytest.mark.parametrize(
+    ("cause", "told"), [("imbalance", "imbalance"), ("work-inflation", "busy")]
+)
+def test_whole_tasks_tell_the_same_as_workers_without_phases(cause, told):
+    trials, _ = tables(cause, seeds=20)
+    assert set(main_codes(limits(trials))) == {told}
 
 
-def test_wall_times_alone_have_no_causes():
-    table = pl.DataFrame({"stage": "a", "workers": [1, 2], "wall_s": [10.0, 8.0]})
-    (found,) = limits(trials_from_wall_times(table))
-    assert found.causes == ()
-    assert (found.main, found.sureness) == (None, None)
+def test_wall_times_alone_have_no_causes_and_a_stage_that_failed_takes_nothing_from_others():
+    table = pl.DataFrame(
+        {"stage": ["a", "a", "b", "b"], "workers": [1, 2] * 2, "wall_s": [10.0, 8.0, 4.0, 4.0]}
+    )
+    trials = trials_from_wall_times(table)
+    found, other = limits(trials)
+    assert (found.causes, found.main, found.sureness) == ((), None, None)
     assert set(CAUSES) == set(found.not_measured)
     assert found.efficiency == pytest.approx(10 / 16)
-
-
-def test_a_stage_of_which_every_trial_failed_takes_nothing_from_the_others():
-    table = pl.DataFrame({"stage": ["a", "a", "b", "b"], "workers": [1, 2] * 2, "wall_s": 4.0})
-    trials = trials_from_wall_times(table)
-    failed = trials.with_columns(valid=pl.col("stage") != "a")
-    assert limits(failed) == limits(trials)[1:]
+    assert limits(trials.with_columns(valid=pl.col("stage") != "a")) == [other]
 
 
 def test_processor_time_tells_work_from_waiting_within_computing():
@@ -441,9 +434,7 @@ def built(new_run, run, scale=1.0):
 
 
 def of_run(builder):
-    return limits(
-        trial_table(builder.tasks, builder.spans), worker_table(builder.tasks, builder.spans)
-    )
+    return limits(builder.trials, builder.workers)
 
 
 def varied(new_run, blocks):
@@ -468,23 +459,21 @@ def gains(found):
     return [{cause.code: cause.gain for cause in limit.causes} for limit in found]
 
 
-@pytest.mark.slow
-@given(run=runs(), scale=st.floats(0.01, 100))
-@property_test
-def test_a_faster_clock_changes_no_efficiency(new_run, run, scale):
-    before, after = of_run(built(new_run, run)), of_run(built(new_run, run, scale))
+def assert_same_gains(before, after, **within):
     for one, other in zip(gains(before), gains(after), strict=True):
-        assert other == pytest.approx(one, rel=1e-5, abs=1e-6)
+        assert other == pytest.approx(one, **within)
 
 
 @pytest.mark.slow
-@given(run=runs(), order=st.randoms(use_true_random=False))
+@given(run=runs(), scale=st.floats(0.01, 100), order=st.randoms(use_true_random=False))
 @property_test
-def test_the_order_of_workers_changes_nothing(new_run, run, order):
+def test_neither_a_faster_clock_nor_the_order_of_workers_changes_anything(
+    new_run, run, scale, order
+):
+    before = of_run(built(new_run, run))
+    assert_same_gains(before, of_run(built(new_run, run, scale)), rel=1e-5, abs=1e-6)
     mixed = [(block, order.sample(own, len(own)), merge) for block, own, merge in run]
-    before, after = of_run(built(new_run, run)), of_run(built(new_run, mixed))
-    for one, other in zip(gains(before), gains(after), strict=True):
-        assert other == pytest.approx(one, rel=1e-9, abs=1e-9)
+    assert_same_gains(before, of_run(built(new_run, mixed)), rel=1e-9, abs=1e-9)
 
 
 def spent(workers, merge, *phases):
@@ -549,19 +538,18 @@ def test_each_cause_is_what_is_written_out_by_hand_and_gives_back_no_more_than_i
                 assert cause.efficiency <= highest * (1 + 1e-4)
 
 
-@given(
-    count=st.integers(2, 6),
-    compute_s=SECONDS,
-    read_s=SECONDS,
-)
+@given(count=st.integers(2, 6), compute_s=SECONDS, read_s=SECONDS)
 @property_test
 def test_a_curve_without_loss_has_no_main_cause(new_run, count, compute_s, read_s):
-    run = [
-        (block, [{"compute": compute_s / n, "read": read_s / n} for _ in range(n)], {})
-        for block in range(2)
-        for n in (1, count)
-    ]
-    (found,) = of_run(built(new_run, run))
+    (found,) = of_run(
+        new_run().curve(
+            "segment",
+            lambda n, _: {"compute": compute_s / n, "read": read_s / n},
+            *((1, count), 2),
+            merge={},
+            cpu_wait_s=0.0,
+        )
+    )
     assert found.efficiency == pytest.approx(1, abs=1e-4)
     assert found.main is None
     assert all(cause.gain < LEAST_GAIN for cause in found.causes)

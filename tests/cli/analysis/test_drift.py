@@ -101,11 +101,16 @@ def test_a_warm_up_is_found_beside_what_blocks_share():
     assert sum(one.first_differs for one in said) >= 97
 
 
-def test_too_few_blocks_say_nothing():
+def test_every_curve_of_enough_blocks_is_looked_at_by_itself():
     assert drifts(run(blocks=3)) == []
     assert len(drifts(run(blocks=4))) == 1
     # A point of a grid is a curve of one configuration, and a grid has many.
     assert drifts(run(blocks=6).filter(pl.col("workers") == 1)) == []
+    both = pl.concat([run(drift=0.3, stage="b"), run(stage="a")])
+    assert [(one.stage, one.drifts) for one in drifts(both)] == [("b", True), ("a", False)]
+    # Times without any noise have no drift.
+    (found,) = drifts(run(noise=0))
+    assert (found.change, found.first_change, found.sentences()) == (0, 0, [])
 
 
 def test_blocks_about_one_moment_have_no_drift():
@@ -133,16 +138,6 @@ def test_trials_that_do_not_count_change_nothing():
         position=pl.col("position") + 100,
     )
     assert drifts(pl.concat([trials, lost])) == drifts(trials)
-
-
-def test_every_curve_is_looked_at_by_itself():
-    both = pl.concat([run(drift=0.3, stage="b"), run(stage="a")])
-    assert [(one.stage, one.drifts) for one in drifts(both)] == [("b", True), ("a", False)]
-
-
-def test_times_without_any_noise_have_no_drift():
-    (found,) = drifts(run(noise=0))
-    assert (found.change, found.first_change, found.sentences()) == (0, 0, [])
 
 
 @pytest.mark.slow

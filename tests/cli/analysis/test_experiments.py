@@ -2,48 +2,17 @@
 
 import pytest
 
-from pyscale.analysis.advice import Choice
-from pyscale.analysis.causes import Cause, Limits
+from madeupadvice import cause, choice, limits
 from pyscale.analysis.experiments import experiments
 
 
-def choice(**changes):
-    """Choose N = 4 of 1, 2, 4 and 8, surely."""
-    fields = {
-        "suite": "demo",
-        "stage": "segment",
-        "device": "cpu",
-        "objective": "knee",
-        "candidates": (1, 2, 4, 8),
-        "workers": 4,
-        "baseline_workers": 1,
-        "share_chosen": 1.0,
-        "worker_hours": 2.0,
-        "scaling": "strong",
-    }
-    return Choice(**(fields | changes))
+def found(*limits, repeats=6, frames=None, **changes):
+    own = {"worker_hours": 2.0} | changes
+    return {one.code: one for one in experiments(choice(**own), repeats, limits, frames=frames)}
 
 
 def limit(workers, code, gain=0.3):
-    cause = Cause(code=code, efficiency=0.5 + gain, gain=gain, seconds=1.0, share_first=1.0)
-    return Limits(
-        suite="demo",
-        stage="segment",
-        device="cpu",
-        workers=workers,
-        baseline_workers=1,
-        trials=6,
-        efficiency=0.5,
-        causes=(cause,),
-        not_measured=(),
-        inflation=None,
-        cpu_growth=None,
-        beside=(),
-    )
-
-
-def found(*limits, repeats=6, frames=None, **changes):
-    return {one.code: one for one in experiments(choice(**changes), repeats, limits, frames=frames)}
+    return limits(cause(code, 0.5 + gain, 1.0, gain=gain), workers=workers, efficiency=0.5)
 
 
 AT_EDGE = {"workers": 8, "at_edge": True}

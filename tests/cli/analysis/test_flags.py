@@ -18,19 +18,17 @@ from pyscale.report.context import ReportContext
 from pyscale.results import analysed
 
 STEADY = [100.0, 101, 99, 100.5, 99.5, 100.2]
+TURNS = [10.0 * window for window in range(6)]
 
 
 def flags_of(builder, workers=1, base_workers=1):
-    table = trial_table(builder.tasks, builder.spans)
+    table = builder.trials
     own = table.filter(pl.col("workers") == workers)
     return flag_codes(own, table.filter(pl.col("workers") == base_workers))
 
 
 def repeated(new_run, walls=STEADY, **every_trial):
-    builder = new_run()
-    for block, wall_s in enumerate(walls):
-        builder.trial("track", [{"compute": wall_s}], block=block, **every_trial)
-    return builder
+    return new_run().curve("track", lambda _, block: walls[block], (1,), len(walls), **every_trial)
 
 
 def test_each_flag_has_a_code_a_letter_and_one_sentence():
@@ -47,19 +45,6 @@ def test_flags_are_raised_in_the_order_of_the_list_and_from_it_alone():
     assert raised({"drift": True, "unstable": True, "retried": False}) == ["unstable", "drift"]
     with pytest.raises(KeyError, match="not in the list of flags: wobbly"):
         raised({"wobbly": True})
-
-
-@pytest.mark.parametrize(
-    ("walls", "code"),
-    [
-        (STEADY[:5], "few-repeats"),
-        ([100.0, 120, 90, 110, 85, 100], "unstable"),
-        # A first trial apart has its own words.
-        ([150.0, 100, 101, 99, 100.5, 99.5], "first-trial"),
-    ],
-)
-def test_few_trials_and_scatter_are_flagged(new_run, walls, code):
-    assert flags_of(repeated(new_run, walls)) == [code]
 
 
 @pytest.mark.parametrize(
@@ -105,6 +90,10 @@ AGREES, DIFFERS = {"agreement": 1.0, "same": True}, {"agreement": 0.4, "same": F
 @pytest.mark.parametrize(
     ("every_trial", "codes"),
     [
+        ({"walls": STEADY[:5]}, ["few-repeats"]),
+        ({"walls": [100.0, 120, 90, 110, 85, 100]}, ["unstable"]),
+        # A first trial apart has its own words.
+        ({"walls": [150.0, 100, 101, 99, 100.5, 99.5]}, ["first-trial"]),
         (AGREES, []),
         ({"oversubscribed": True}, ["oversubscribed"]),
         ({"check": "failed"}, ["check-failed"]),
@@ -147,26 +136,16 @@ def test_one_trial_beside_six_steady_ones_is_enough(new_run, others, one, codes)
     assert flags_of(builder) == codes
 
 
-@pytest.mark.parametrize(
-    ("start_s", "second_s", "codes"),
-    [
-        ([0.0, 60.0], 100.0, ["workers-did-not-overlap"]),
-        ([0.0, 40.0], 100.0, []),
-        # Imbalance alone is not taken for missing overlap.
-        ([0.0, 1.0], 10.0, []),
-    ],
-)
-def test_workers_that_ran_one_after_the_other_are_flagged(new_run, start_s, second_s, codes):
-    builder = repeated(new_run)
-    for block in range(6):
-        both = [{"compute": 100.0}, {"compute": second_s}]
-        builder.trial("track", both, block=block, start_s=start_s)
-    assert flags_of(builder, workers=2) == codes
+ONE_NODE = {"nodes": ["a"]}
 
 
 @pytest.mark.parametrize(
     ("second_s", "every_trial", "codes"),
     [
+        (60.0, ONE_NODE, ["workers-did-not-overlap"]),
+        (40.0, ONE_NODE, []),
+        # Imbalance alone is not taken for missing overlap.
+        (1.0, ONE_NODE | {"workers": (100.0, 10.0)}, []),
         (0.0, {"clock_error_s": None}, ["clocks-unknown"]),
         # Clocks are trusted as far as the verdict on overlap allows.
         (0.0, {"clock_error_s": 0.001}, []),
@@ -178,25 +157,23 @@ def test_workers_that_ran_one_after_the_other_are_flagged(new_run, start_s, seco
         # Names of nodes do not matter, their hardware does.
         (0.0, {"clock_error_s": 0.001, "hardware": ["xeon"]}, []),
         (0.0, {"clock_error_s": 0.001, "hardware": ["xeon", "epyc"]}, ["mixed-hardware"]),
+        # Workers that took turns on one core did not overlap.
+        (
+            *(0.0, ONE_NODE | {"workers": (10.0,) * 6, "lanes": [0, 1] * 3, "start_s": TURNS}),
+            ["workers-did-not-overlap"],
+        ),
     ],
 )
-def test_two_nodes_are_doubted_for_their_clocks_and_their_hardware(
+def test_two_workers_are_doubted_for_their_overlap_their_clocks_and_their_hardware(
     new_run, second_s, every_trial, codes
 ):
     builder = repeated(new_run, clock_error_s=0.001)
     for block in range(6):
-        told = {"start_s": (0.0, second_s), "nodes": ["a", "b"]} | every_trial
-        builder.trial("track", [{"compute": 100.0}] * 2, block=block, **told)
+        told = {"workers": (100.0,) * 2, "start_s": (0.0, second_s), "nodes": ["a", "b"]}
+        told |= every_trial
+        workers = [{"compute": wall_s} for wall_s in told.pop("workers")]
+        builder.trial("track", workers, block=block, **told)
     assert flags_of(builder, workers=2) == codes
-
-
-def test_workers_that_took_turns_on_one_core_did_not_overlap(new_run):
-    builder = repeated(new_run)
-    turns = [{"compute": 10.0}] * 6
-    for block in range(6):
-        starts = [10.0 * window for window in range(6)]
-        builder.trial("track", turns, block=block, lanes=[0, 1] * 3, start_s=starts)
-    assert flags_of(builder, workers=2) == ["workers-did-not-overlap"]
 
 
 def test_a_retried_trial_that_is_counted_says_so(new_run):
@@ -207,9 +184,7 @@ def test_a_retried_trial_that_is_counted_says_so(new_run):
 
 
 def test_a_baseline_on_another_machine_is_flagged(new_run):
-    builder = repeated(new_run)
-    for block in range(6):
-        builder.trial("track", [{"compute": 50.0}] * 2, block=block, hardware=["epyc"])
+    builder = repeated(new_run).curve("track", lambda *_: 50.0, (2,), hardware=["epyc"])
     assert flags_of(builder, workers=1) == []
     assert flags_of(builder, workers=2) == ["mixed-hardware"]
 
@@ -224,18 +199,16 @@ def test_other_work_than_the_baselines_is_invalid_and_every_other_code_is_a_doub
 def two_stages(new_run):
     """Stages track and segment at N = 1 and 2; one trial of track at N = 2 disagrees."""
     builder = new_run()
-    for block in range(3):
-        for stage in ("track", "segment"):
-            bad = stage == "track" and block == 1
-            builder.trial(stage, [{"compute": 90.0}], block=block, agreement=1.0)
-            builder.trial(
-                stage,
-                [{"compute": 45.0}] * 2,
-                block=block,
-                agreement=0.25 if bad else 1.0,
-                same=not bad,
-            )
-    return trial_table(builder.tasks, builder.spans)
+    for stage in ("track", "segment"):
+        bad = (stage, 2, 1) if stage == "track" else None
+        builder.curve(
+            stage,
+            lambda n, _: 90.0 / n,
+            blocks=3,
+            agreement=lambda *at, bad=bad, stage=stage: 0.25 if (stage, *at) == bad else 1.0,
+            same=lambda *at, bad=bad, stage=stage: (stage, *at) != bad,
+        )
+    return builder.trials
 
 
 def test_a_configuration_is_invalid_as_a_whole_and_says_by_how_much(new_run):
@@ -256,35 +229,30 @@ def test_the_trials_of_an_invalid_configuration_and_no_others_are_left_out(new_r
 
 
 def test_without_any_check_nothing_is_invalid(new_run):
-    assert configurations(trial_table(repeated(new_run).tasks, repeated(new_run).spans))[
-        "invalid"
-    ].to_list() == [False]
+    assert repeated(new_run).configurations["invalid"].to_list() == [False]
 
 
 def test_every_doubt_is_raised_at_once(new_run):
     builder = new_run().trial("track", [{"compute": 100.0}])
-    builder.trial("track", [{"compute": 40.0}] * 2, start_s=[0.0, 90.0], block=0, disturbed=True)
-    builder.trial("track", [{"compute": 90.0}] * 2, block=1, hardware=["epyc"], oversubscribed=True)
-    builder.trial("track", [{"compute": 40.0}] * 2, block=2, attempt=2, check="failed")
-    builder.trial("track", [{"compute": 40.0}] * 2, block=3, failed=["w1"])
-    builder.trial(
-        "track", [{"compute": 40.0}] * 2, block=4, cache_state="warm", agreement=0.1, same=False
-    )
-    builder.trial("track", [{"compute": 40.0}] * 2, block=5, cache_state="asis")
-    builder.trial(
-        "track",
-        [{"compute": 40.0}] * 2,
-        block=6,
-        cache_state="evicted-unverified",
-        nodes=["a", "b"],
-    )
+    for block, doubtful in enumerate(
+        (
+            {"start_s": [0.0, 90.0], "disturbed": True},
+            {"compute": 90.0, "hardware": ["epyc"], "oversubscribed": True},
+            {"attempt": 2, "check": "failed"},
+            {"failed": ["w1"]},
+            {"cache_state": "warm", "agreement": 0.1, "same": False},
+            {"cache_state": "asis"},
+            {"cache_state": "evicted-unverified", "nodes": ["a", "b"]},
+        )
+    ):
+        workers = [{"compute": doubtful.pop("compute", 40.0)}] * 2
+        builder.trial("track", workers, block=block, **doubtful)
     # A first trial apart is no scatter, drift is told of whole curves, a retried trial is either
     # counted or not, and the speedup is none beyond N.
     others = {"first-trial", "drift", "retried-counted", "superlinear"}
     others |= {"first-call-only", "steps-overlap", "baseline-moved", "from-memory", "straggler"}
     others |= {"uneven", "other-work", "rest", "exhausted", "not-compared"}
-    every_other = [code for code in FLAGS if code not in others]
-    assert flags_of(builder, workers=2) == every_other
+    assert flags_of(builder, workers=2) == [code for code in FLAGS if code not in others]
 
 
 def slowing_down(new_run):
@@ -295,7 +263,7 @@ def slowing_down(new_run):
             for stage, slower in (("segment", 0.02), ("track", 0.0)):
                 wall_s = 100 / workers * (1 + slower * block)
                 builder.trial(stage, [{"compute": wall_s}] * workers, block=block)
-    return trial_table(builder.tasks, builder.spans)
+    return builder.trials
 
 
 def test_drift_is_flagged_at_every_n_of_the_curve_that_drifts(new_run):

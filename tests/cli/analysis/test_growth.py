@@ -9,56 +9,45 @@ from pyscale.analysis.growth import curve_work, scaled_serial_fraction
 from pyscale.analysis.intervals import ratio_interval
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.trials import trial_table
 
 COUNTS = (1, 2, 4)
 
 
-def kind_of(*works, workers=COUNTS):
-    work = pl.Series("work", works, pl.Float64, strict=False)
-    return curve_work(pl.DataFrame([pl.Series("workers", workers), work])).kind
-
-
-def weak(new_run, serial_s=10.0, repeats=6, scatter=0.0):
+def weak(new_run, scatter=0.0):
     """20 frames and 100 s of compute for each worker at every N, beside a fixed 10 s."""
-    builder = new_run()
-    for block in range(repeats):
-        for n in COUNTS:
-            slower = 1 + scatter * ((block * 7 + n) % 5)
-            worker = {"model_load": serial_s * slower, "compute": 100 * slower}
-            merge = {"merge": float(n)}
-            builder.trial("segment", [worker] * n, block=block, merge=merge, movie_frames=20 * n)
-    return trial_table(builder.tasks, builder.spans)
+
+    def spent(n, block):
+        slower = 1 + scatter * ((block * 7 + n) % 5)
+        return {"model_load": 10 * slower, "compute": 100 * slower}
+
+    merge, frames = (lambda n, _: {"merge": float(n)}), (lambda n, _: 20 * n)
+    return new_run().curve("segment", spent, COUNTS, merge=merge, movie_frames=frames).trials
 
 
 @pytest.mark.parametrize(
-    ("works", "kind"),
+    ("works", "workers", "kind"),
     [
-        ((80, 80, 80), "strong"),
-        ((20, 40, 80), "weak"),
+        ((80, 80, 80), COUNTS, "strong"),
+        ((20, 40, 80), COUNTS, "weak"),
         # As a table may write it: 0.1 for each worker, which no float is exactly.
-        ((0.1, 0.2, 0.4), "weak"),
-        ((80, 80, 90), "mixed"),
-        ((1, 1.5625, 1.5625), "mixed"),
-        ((80, None, 80), None),
-        ((0, 0, 0), None),
+        ((0.1, 0.2, 0.4), COUNTS, "weak"),
+        ((80, 80, 90), COUNTS, "mixed"),
+        ((1, 1.5625, 1.5625), COUNTS, "mixed"),
+        ((80, None, 80), COUNTS, None),
+        ((0, 0, 0), COUNTS, None),
+        # One number of workers is neither.
+        ((20,), (1,), None),
+        ((20, 20), (2, 2), None),
     ],
 )
-def test_the_kind_of_scaling_is_that_of_the_work(works, kind):
-    assert kind_of(*works) == kind
+def test_the_kind_of_scaling_is_that_of_the_work(works, workers, kind):
+    work = pl.Series("work", works, pl.Float64, strict=False)
+    assert curve_work(pl.DataFrame([pl.Series("workers", workers), work])).kind == kind
 
 
-def test_one_number_of_workers_is_neither_strong_nor_weak():
-    assert kind_of(20, workers=(1,)) is None
-    assert kind_of(20, 20, workers=(2, 2)) is None
-
-
-def test_growth_is_the_work_over_the_baselines():
+def test_growth_is_the_work_over_the_baselines_and_where_some_is_unknown_nothing_is_scaled():
     found = curve_work(pl.DataFrame({"workers": [2, 4, 4, 4], "work": [10.0, 19, 20, 35]}))
     assert (found.kind, found.growth(2), found.growth(4)) == ("weak", 1, 2)
-
-
-def test_where_some_work_is_not_known_nothing_is_scaled():
     found = curve_work(pl.DataFrame({"workers": [1, 2, 2], "work": [10.0, 20.0, None]}))
     assert (found.kind, found.by_workers, found.growth(2)) == (None, {1: 10, 2: None}, 1)
 
@@ -108,21 +97,18 @@ def test_each_law_of_a_serial_fraction_is_given_for_its_own_kind_of_scaling(new_
         found = scaled_serial_fraction(row["speedup"], row["workers"])
         assert row["gustafson"] == pytest.approx(found)
     assert rows["gustafson"][0] is None
-    builder = new_run()
-    for n in COUNTS:
-        builder.trial("segment", [{"compute": 90.0}] * n, movie_frames=40 + n)
-    mixed = configurations(trial_table(builder.tasks, builder.spans))
+    frames = {"movie_frames": lambda n, _: 40 + n}
+    mixed = new_run().curve("segment", lambda *_: 90.0, COUNTS, 1, **frames).configurations
     assert mixed["scaling"].to_list() == ["mixed"] * 3
     assert mixed["karp_flatt"].null_count() == mixed["gustafson"].null_count() == 3
 
 
 def test_strong_scaling_is_the_same_to_the_last_bit_whether_its_work_is_known_or_not(new_run):
-    builder = new_run()
-    for block in range(6):
-        for n in COUNTS:
-            wall_s = 100 / n + 7 + 0.1 * ((3 * block + n) % 4)
-            builder.trial("segment", [{"compute": wall_s / 3, "read": wall_s}] * n, block=block)
-    known = trial_table(builder.tasks, builder.spans)
+    def spent(n, block):
+        wall_s = 100 / n + 7 + 0.1 * ((3 * block + n) % 4)
+        return {"compute": wall_s / 3, "read": wall_s}
+
+    known = new_run().curve("segment", spent, COUNTS).trials
     unknown = known.with_columns(work=pl.lit(None, dtype=pl.Float64))
     rows, plain = configurations(known), configurations(unknown)
     assert (rows["scaling"][0], plain["scaling"][0]) == ("strong", None)

@@ -46,11 +46,15 @@ def test_the_interval_of_a_median_covers_what_it_says():
     assert covered == pytest.approx(0.961, abs=0.012)
 
 
-def test_too_few_repeats_in_either_arm_give_no_interval_of_a_ratio():
+def test_an_interval_of_a_ratio_needs_six_repeats_of_either_arm_and_is_always_the_same():
     six, five = [1.0, 2, 3, 4, 5, 6], [1.0, 2, 3, 4, 5]
     assert ratio_interval(six, five, paired=False) is None
     assert ratio_interval(five, six, paired=False) is None
     assert ratio_interval(five, five, paired=True) is None
+    times, halves = [10.0, 11, 12, 10.5, 11.5, 9.8], [5.2, 5.6, 6.3, 5.1, 5.9, 5.0]
+    first = ratio_interval(times, halves, paired=True)
+    assert first == ratio_interval(times, halves, paired=True)
+    assert first.low <= np.median(times) / np.median(halves) <= first.high
 
 
 def test_drift_shared_by_a_block_cancels_when_blocks_are_resampled():
@@ -93,24 +97,13 @@ def test_the_interval_of_shared_blocks_holds_the_ratio_of_all_trials():
     assert ratio > 2.05
 
 
-def test_fewer_than_six_shared_blocks_pair_nothing():
+def test_fewer_than_six_shared_blocks_and_two_times_of_one_block_pair_nothing():
     one, other = arm(100, without=(0, 1)), arm(50, without=(2,))
     assert in_shared_blocks([one, other], "wall_s") is None
     assert ratio_interval_by_block(one, other) == ratio_interval_by_block(
         one, other, interleaved=False
     )
-
-
-def test_two_times_of_one_block_pair_nothing():
     assert in_shared_blocks([arm(100), pl.concat([arm(50), arm(50)])], "wall_s") is None
-
-
-def test_the_same_trials_always_give_the_same_interval():
-    times = [10.0, 11, 12, 10.5, 11.5, 9.8]
-    halves = [5.2, 5.6, 6.3, 5.1, 5.9, 5.0]
-    first = ratio_interval(times, halves, paired=True)
-    assert first == ratio_interval(times, halves, paired=True)
-    assert first.low <= np.median(times) / np.median(halves) <= first.high
 
 
 @given(st.lists(TIMES, min_size=6, max_size=30))

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from pyscale.analysis.losses import factors, loss_table, middle_trials, sums
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.trials import trial_table
 
 SECONDS = st.floats(0.05, 1000)
 WORKER = st.fixed_dictionaries(
@@ -45,12 +44,13 @@ def curves(draw):
 def trials_of(new_run, curve, scale=1.0):
     builder = new_run()
     for block, workers, merge, lanes, frames in curve:
-        scaled = [{phase: s * scale for phase, s in worker.items()} for worker in workers]
-        merged = {phase: s * scale for phase, s in merge.items()}
-        builder.trial(
-            "segment", scaled, block=block, merge=merged, lanes=lanes, movie_frames=frames
+        scaled, (merged,) = (
+            [{phase: s * scale for phase, s in task.items()} for task in tasks]
+            for tasks in (workers, [merge])
         )
-    return trial_table(builder.tasks, builder.spans)
+        how = {"block": block, "lanes": lanes, "movie_frames": frames}
+        builder.trial("segment", scaled, merge=merged, **how)
+    return builder.trials
 
 
 property_test = settings(max_examples=30)
@@ -84,30 +84,25 @@ def test_parts_of_the_loss_sum_up_and_factors_multiply_to_the_efficiency(new_run
 
 
 @pytest.mark.slow
-@given(curve=curves(), scale=st.floats(0.01, 100))
+@given(curve=curves(), scale=st.floats(0.01, 100), order=st.randoms(use_true_random=False))
 @property_test
-def test_a_faster_clock_changes_no_ratio(new_run, curve, scale):
-    before = configurations(trials_of(new_run, curve))
-    after = configurations(trials_of(new_run, curve, scale))
+def test_a_faster_clock_changes_no_ratio_and_the_order_of_workers_nothing(
+    new_run, curve, scale, order
+):
+    trials = trials_of(new_run, curve)
+    before, after = configurations(trials), configurations(trials_of(new_run, curve, scale))
     for column in ("speedup", "efficiency", "load_balance", "computation_scaling", "useful_share"):
         assert after[column].to_list() == pytest.approx(before[column].to_list(), rel=1e-6)
     assert after["flags"].to_list() == before["flags"].to_list()
-
-
-@pytest.mark.slow
-@given(curve=curves(), order=st.randoms(use_true_random=False))
-@property_test
-def test_the_order_of_workers_changes_nothing(new_run, curve, order):
     shuffled = []
     for block, windows, merge, lanes, frames in curve:
         dealt = list(zip(windows, lanes, strict=True))
         mixed, mixed_lanes = zip(*order.sample(dealt, len(dealt)), strict=True)
         shuffled.append((block, mixed, merge, mixed_lanes, frames))
-    before = loss_table(trials_of(new_run, curve))
-    after = loss_table(trials_of(new_run, shuffled))
-    assert after["part"].to_list() == before["part"].to_list()
-    assert after["worker_seconds"].to_list() == pytest.approx(
-        before["worker_seconds"].to_list(), rel=1e-9, abs=1e-6
+    lost, found = loss_table(trials), loss_table(trials_of(new_run, shuffled))
+    assert found["part"].to_list() == lost["part"].to_list()
+    assert found["worker_seconds"].to_list() == pytest.approx(
+        lost["worker_seconds"].to_list(), rel=1e-9, abs=1e-6
     )
 
 
@@ -121,38 +116,32 @@ def test_a_configuration_is_represented_by_the_trials_in_the_middle():
 
 
 def test_where_the_time_went_is_told_phase_by_phase(new_run):
-    builder = new_run()
-    builder.trial("track", [{"model_load": 60.0, "compute": 400.0}])
-    builder.trial(
-        "track",
-        [{"model_load": 60.0, "compute": 200.0}, {"model_load": 60.0, "compute": 220.0}],
-        merge={"merge": 10.0},
-    )
-    table = loss_table(trial_table(builder.tasks, builder.spans)).filter(pl.col("workers") == 2)
+    load = {"model_load": 60.0}
+    builder = new_run().trial("track", [load | {"compute": 400.0}])
+    workers = [load | {"compute": compute_s} for compute_s in (200.0, 220.0)]
+    builder.trial("track", workers, merge={"merge": 10.0})
+    table = loss_table(builder.trials).filter(pl.col("workers") == 2)
     growth = dict(zip(table["part"], table["growth_s"], strict=True))
     # 2 * 290 - 460 = 120 worker-seconds more than one worker needed.
-    assert growth["idle"] == pytest.approx(30)
-    assert growth["compute"] == pytest.approx(20)
-    assert growth["model_load"] == pytest.approx(60)
-    assert growth["merge"] == pytest.approx(10)
+    expected = {"idle": 30, "compute": 20, "model_load": 60, "merge": 10}
+    assert {part: growth[part] for part in expected} == pytest.approx(expected)
     assert sum(growth.values()) == pytest.approx(120)
 
 
-def test_without_phases_whole_tasks_stand_in_for_useful_work(new_run):
-    builder = new_run().trial("track", [{"compute": 4.0}])
-    unknown = pl.lit(None, pl.Float64)
-    trials = trial_table(builder.tasks, builder.spans).with_columns(useful_s=unknown)
-    own = sums(trials)
-    assert list(factors(own, own).values()) == [1, 1, None]
-    assert loss_table(trials)["part"].to_list() == ["idle", "busy"]
-
-
-def test_without_times_of_tasks_nothing_is_split(new_run):
-    builder = new_run().trial("track", [{"compute": 4.0}])
-    unknown = pl.lit(None, pl.Float64)
-    trials = trial_table(builder.tasks, builder.spans).with_columns(
-        useful_s=unknown, busy_s=unknown
+@pytest.mark.parametrize(
+    ("unknown", "told", "parts"),
+    [
+        # Without phases whole tasks stand in for useful work; without their times nothing does.
+        (("useful_s",), [1, 1, None], ["idle", "busy"]),
+        (("useful_s", "busy_s"), [None, None, None], []),
+    ],
+)
+def test_what_is_not_known_is_not_split(new_run, unknown, told, parts):
+    trials = (
+        new_run()
+        .trial("track", [{"compute": 4.0}])
+        .trials.with_columns(**dict.fromkeys(unknown, pl.lit(None, pl.Float64)))
     )
     own = sums(trials)
-    assert list(factors(own, own).values()) == [None, None, None]
-    assert loss_table(trials).is_empty()
+    assert list(factors(own, own).values()) == told
+    assert loss_table(trials)["part"].to_list() == parts

@@ -5,7 +5,6 @@ import pytest
 
 from pyscale.analysis.measured import measured_points, measured_trials
 from pyscale.analysis.samples import compared_samples, is_primary, samples
-from pyscale.analysis.trials import trial_table
 from pyscale.store.tables import measure_schema
 
 REPEATS = 6
@@ -23,11 +22,7 @@ def told(trial, verb, *values, **declared):
 @pytest.fixture
 def trials(new_run):
     """Six trials of one worker and six of two."""
-    run = new_run()
-    for block in range(REPEATS):
-        for workers in (1, 2):
-            run.trial("segment", [{"compute": 8.0 / workers}] * workers, block=block)
-    return trial_table(run.tasks, run.spans)
+    return new_run().curve("segment", lambda n, _: 8.0 / n, blocks=REPEATS).trials
 
 
 def measures(*rows):
@@ -56,17 +51,13 @@ def test_windows_are_taken_together_as_the_number_says(trials, over, value):
     ]
 
 
-def test_what_a_merge_tells_counts_in_place_of_what_windows_tell(trials):
+def test_a_merge_counts_in_place_of_windows_and_a_trial_that_does_not_count_tells_nothing(trials):
     first = trials["trial"][0]
     table = measures(told(first, "run", 1.0, 2.0), told(first, "merge", 2.5))
     assert measured_trials(table, trials)["value"].to_list() == [2.5]
-
-
-def test_trials_that_do_not_count_tell_nothing(trials):
-    failed = trials.with_columns(valid=pl.lit(False))
-    table = measures(told(trials["trial"][0], "run", 1.0))
-    assert measured_trials(table, failed).is_empty()
-    assert measured_points(measured_trials(table, failed)).is_empty()
+    failed = measured_trials(table, trials.with_columns(valid=pl.lit(False)))
+    assert failed.is_empty()
+    assert measured_points(failed).is_empty()
 
 
 @pytest.mark.parametrize(

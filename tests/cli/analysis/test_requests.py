@@ -13,11 +13,11 @@ from pyscale.analysis.walltimes import trials_from_wall_times
 def table(new_run, **every_task):
     """Give N = 2 as the fastest, with tasks of 200 s and 100 s, and a merge of 5 s."""
     run = new_run()
+    workers = [{"compute": 200.0}, {"compute": 100.0}]
     for block in range(2):
         run.trial("segment", [{"compute": 600.0}], block=block, **every_task)
-        workers = [{"compute": 200.0}, {"compute": 100.0}]
         run.trial("segment", workers, block=block, merge={"merge": 5.0}, **every_task)
-    return trial_table(run.tasks, run.spans)
+    return run.trials
 
 
 def request(trials, **given):
@@ -60,7 +60,7 @@ def test_a_process_of_n_threads_asks_for_one_task_with_n_cores(new_run):
     run = new_run()
     for n, seconds in ((1, 600.0), (4, 200.0)):
         run.trial("segment", [{"compute": seconds}] * n)
-    trials = trial_table(run.tasks, run.spans).with_columns(windows=pl.lit(1, pl.Int64))
+    trials = run.trials.with_columns(windows=pl.lit(1, pl.Int64))
     found = request(trials, cpus=1)
     assert (found.workers, found.cpus) == (1, 4)
 
@@ -79,20 +79,11 @@ def test_a_fifth_more_than_the_peak_in_whole_gib_is_enough(peak, enough):
     assert memory_to_request(peak) == enough * GIB
 
 
-def used(new_run, **every_task):
-    builder = new_run().trial("track", [{"compute": 4.0}] * 2, **every_task)
-    return requested_and_used(trial_table(builder.tasks, builder.spans))
-
-
 def test_what_was_asked_for_stands_beside_what_was_used(new_run):
-    found = used(
-        new_run,
-        requested_cpus=4,
-        requested_memory_bytes=8 * GIB,
-        peak_rss_bytes=2 * GIB,
-        cpu_s=6.0,
-    )
-    assert found == {
+    asked = {"requested_cpus": 4, "requested_memory_bytes": 8 * GIB}
+    used = {"peak_rss_bytes": 2 * GIB, "cpu_s": 6.0}
+    builder = new_run().trial("track", [{"compute": 4.0}] * 2, **asked, **used)
+    expected = {
         "peak_rss_bytes": 2 * GIB,
         "requested_memory_bytes": 8 * GIB,
         "memory_used_share": 0.25,
@@ -100,12 +91,11 @@ def test_what_was_asked_for_stands_beside_what_was_used(new_run):
         "cores_used": 1.5,
         "requested_cpus": 4,
     }
-
-
-def test_where_nothing_was_asked_for_only_the_use_is_known(new_run):
-    found = used(new_run, peak_rss_bytes=2 * GIB, cpu_s=2.0)
-    assert (found["peak_rss_bytes"], found["cores_used"]) == (2 * GIB, 0.5)
-    assert {found[name] for name in found if "request" in name or "share" in name} == {None}
+    assert requested_and_used(builder.trials) == expected
+    # Where nothing was asked for only the use is known.
+    builder = new_run().trial("track", [{"compute": 4.0}] * 2, **used)
+    unknown = dict.fromkeys(name for name in expected if "request" in name or "share" in name)
+    assert requested_and_used(builder.trials) == expected | unknown
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 
 from pyscale.analysis.drift import drifts
 from pyscale.analysis.scaling import configurations, karp_flatt
-from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 
 DESIGN_COLUMNS = [
@@ -20,25 +19,24 @@ DESIGN_COLUMNS = [
 
 
 def sweep(new_run, repeats=6, counts=(1, 2, 4)):
-    """Perfect halving of 120 s of compute beside a fixed 10 s of model load."""
-    builder = new_run()
-    for block in range(repeats):
-        for count in counts:
-            drift = 1 + block / 100
-            worker = {"model_load": 10 * drift, "compute": 120 * drift / count}
-            builder.trial(
-                "segment",
-                [worker] * count,
-                block=block,
-                merge={"merge": 2 * drift},
-                agreement=1.0 - count / 100,
-                quality={"ap_50": 0.9 + block / 100},
-            )
-    return builder
+    """Perfect halving of 120 s of compute beside a fixed 10 s of model load; blocks drift."""
+
+    def slower(_n, block):
+        return 1 + block / 100
+
+    return new_run().curve(
+        "segment",
+        lambda *at: {"model_load": 10 * slower(*at), "compute": 120 * slower(*at) / at[0]},
+        counts,
+        repeats,
+        merge=lambda *at: {"merge": 2 * slower(*at)},
+        agreement=lambda n, _: 1.0 - n / 100,
+        quality=lambda _, block: {"ap_50": 0.9 + block / 100},
+    )
 
 
 def table_of(builder):
-    trials = trial_table(builder.tasks, builder.spans)
+    trials = builder.trials
     return configurations(trials, drifts=drifts(trials))
 
 
@@ -95,27 +93,30 @@ def test_efficiency_and_the_serial_fraction_have_the_ends_of_the_speedup():
     assert grown["gustafson_low"] < grown["gustafson"] < grown["gustafson_high"]
 
 
-def test_an_interval_above_linear_is_flagged_superlinear():
-    noise = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0]
-    for factor, flagged in ((1.36, True), (1.0, False), (1 / 1.36, False)):
-        table = wall_times([100 * one for one in noise], [50 / factor * one for one in noise])
-        rows = configurations(table, interleaved=False).to_dicts()
-        assert ["superlinear" in row["flags"] for row in rows] == [False, flagged]
-
-
-def test_a_linear_speedup_without_noise_is_not_superlinear():
-    for base_s in (10.0, 0.1, 1 / 3):
-        table = wall_times([base_s] * 6, [base_s / 3] * 6, workers=3)
-        assert configurations(table)["flags"].to_list() == [[], []]
+NOISE = np.array([1.0, 1.01, 0.99, 1.02, 0.98, 1.0])
 
 
 @pytest.mark.parametrize(
-    ("base_s", "own_s", "flagged"),
-    [([10.0], [4.0], True), ([10.0], [4.8], False), ([10.0, 7.0, 10.0], [4.0, 4.0, 4.0], False)],
+    ("base_s", "own_s", "workers", "flagged"),
+    [
+        # An interval above linear, or about it, or below.
+        *((100 * NOISE, 50 / by * NOISE, 2, by > 1.1) for by in (1.36, 1.0, 1 / 1.36)),
+        # Linear without noise.
+        *(([base_s] * 6, [base_s / 3] * 6, 3, False) for base_s in (10.0, 0.1, 1 / 3)),
+        # Few trials are superlinear only far beyond scatter.
+        ([10.0], [4.0], 2, True),
+        ([10.0], [4.8], 2, False),
+        ([10.0, 7.0, 10.0], [4.0, 4.0, 4.0], 2, False),
+    ],
 )
-def test_few_trials_are_superlinear_only_far_beyond_scatter(base_s, own_s, flagged):
-    rows = configurations(wall_times(base_s, own_s)).to_dicts()
-    assert ("superlinear" in rows[1]["flags"]) is flagged
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_what_is_faster_than_linear_beyond_doubt_is_flagged(
+    base_s, own_s, workers, flagged, interleaved
+):
+    table = wall_times(base_s, own_s, workers)
+    codes = configurations(table, interleaved=interleaved)["flags"].to_list()
+    assert ["superlinear" in own for own in codes] == [False, flagged]
+    assert len(base_s) < 6 or codes[0] == []
 
 
 @pytest.mark.slow
@@ -129,14 +130,11 @@ def test_linear_curves_with_noise_are_seldom_superlinear():
     assert flagged <= 8
 
 
-def test_the_baseline_has_a_speedup_of_one_without_an_interval(new_run):
+def test_the_baseline_has_a_speedup_of_one_without_an_interval_and_five_trials_none(new_run):
     row = table_of(sweep(new_run)).row(0, named=True)
     assert (row["speedup"], row["efficiency"]) == (1, 1)
     assert (row["speedup_low"], row["speedup_high"], row["karp_flatt"]) == (None, None, None)
     assert row["wall_s_low"] is not None
-
-
-def test_fewer_than_six_repeats_have_no_interval(new_run):
     table = table_of(sweep(new_run, repeats=5))
     for column in ("wall_s_low", "wall_s_high", "speedup_low", "speedup_high"):
         assert table[column].null_count() == table.height
@@ -192,12 +190,10 @@ def test_a_block_without_one_arm_leaves_the_other_blocks_paired(new_run):
 
 
 def test_cpu_and_gpu_are_two_curves_with_two_baselines_and_states_are_not_averaged(new_run):
-    builder = new_run()
+    builder, states = new_run(), ("warm", "verified-cold")
     for device, seconds in (("cpu", 100.0), ("cuda", 10.0)):
-        for block, state in enumerate(("warm", "verified-cold")):
-            how = {"device": device, "block": block, "cache_state": state}
-            builder.trial("segment", [{"compute": seconds}], **how)
-            builder.trial("segment", [{"compute": seconds / 2}] * 2, **how)
+        how = {"device": device, "cache_state": lambda _, block: states[block]}
+        builder.curve("segment", lambda n, _, seconds=seconds: seconds / n, blocks=2, **how)
     table = table_of(builder)
     assert table["device"].to_list() == ["cpu", "cpu", "cuda", "cuda"]
     assert table["speedup"].to_list() == [1, 2, 1, 2]
@@ -205,11 +201,10 @@ def test_cpu_and_gpu_are_two_curves_with_two_baselines_and_states_are_not_averag
 
 
 def test_superlinear_speedup_is_reported_as_it_is(new_run):
-    builder = new_run().trial("segment", [{"compute": 100.0}])
-    builder.trial("segment", [{"compute": 40.0}] * 2)
-    row = table_of(builder).row(1, named=True)
-    assert row["efficiency"] == pytest.approx(1.25)
-    assert row["computation_scaling"] == pytest.approx(1.25)
+    row = table_of(new_run().curve("segment", lambda n, _: {1: 100.0, 2: 40.0}[n], blocks=1)).row(
+        1, named=True
+    )
+    assert (row["efficiency"], row["computation_scaling"]) == pytest.approx((1.25, 1.25))
     assert row["karp_flatt"] < 0
 
 
@@ -241,7 +236,6 @@ def test_what_begins_often_imports_no_library_that_it_can_do_without(imports, he
     [([True, True], True), ([True, False], False), ([None, True], True), ([None, None], None)],
 )
 def test_outputs_are_identical_only_if_every_one_that_was_compared_is(new_run, identical, expected):
-    builder = new_run()
-    for block, found in enumerate(identical):
-        builder.trial("segment", [{"compute": 9.0}], block=block, agreement=1.0, identical=found)
+    found = {"agreement": 1.0, "identical": lambda _, block: identical[block]}
+    builder = new_run().curve("segment", lambda *_: 9.0, (1,), 2, **found)
     assert table_of(builder)["identical"].to_list() == [expected]

@@ -12,14 +12,13 @@ from pyscale.analysis.sidebyside import (
     stages_beside,
     times_side_by_side,
 )
-from pyscale.analysis.trials import trial_table
 
 SECONDS = st.floats(0.01, 1000, allow_nan=False)
 
 
 def side(run, *alike, parts=True):
     """What a builder holds, as a side."""
-    trials = trial_table(run.tasks, run.spans)
+    trials = run.trials
     losses = loss_table(trials) if parts else None
     return Side(configurations(trials), frozenset(alike), losses, trials)
 
@@ -27,12 +26,12 @@ def side(run, *alike, parts=True):
 def filled(new_run, seconds, counts=(1, 2), repeats=1, **every_trial):
     """A run in which each stage takes so long in sum, whatever its number of workers."""
     run = new_run()
-    for block in range(repeats):
-        for stage, whole_s in seconds.items():
-            for count in counts:
-                compute_s = (whole_s + 0.01 * block) / count
-                workers = [{"import": 0.5, "compute": compute_s}] * count
-                run.trial(stage, workers, block=block, **every_trial)
+    for stage, whole_s in seconds.items():
+
+        def spent(n, block, whole_s=whole_s):
+            return {"import": 0.5, "compute": (whole_s + 0.01 * block) / n}
+
+        run.curve(stage, spent, counts, repeats, **every_trial)
     return run
 
 
@@ -101,27 +100,20 @@ class TestTimes:
         assert stages == sorted(stages)
         assert times["workers"].is_sorted()
 
-    def test_a_side_without_a_device_stands_beside_the_only_one_that_was_named(self, new_run):
-        own = side(filled(new_run, {"segment": 10.0}))
-        unnamed = own.configurations.with_columns(device=pl.lit(None, pl.String))
-        times = times_side_by_side([own, Side(unnamed, frozenset())])
-        assert times.drop_nulls("stage")["device"].unique().to_list() == ["cpu"]
-        elsewhere = times.filter(pl.col("side") == 1).drop_nulls("stage")
-        assert elsewhere["own_device"].to_list() == [None, None]
-
-    def test_a_side_without_a_device_stands_alone_where_two_were_named(self, new_run):
+    @pytest.mark.parametrize("devices", [1, 2])
+    def test_a_side_without_a_device_stands_beside_the_only_one_that_was_named(
+        self, new_run, devices
+    ):
         run = filled(new_run, {"segment": 10.0})
-        for count in (1, 2):
-            run.trial("segment", [{"compute": 1.0}] * count, device="cuda")
-        own = side(run)
-        unnamed = side(filled(new_run, {"segment": 10.0})).configurations.with_columns(
-            device=pl.lit(None, pl.String)
-        )
-        times = times_side_by_side([own, Side(unnamed, frozenset())])
-        assert times.filter(pl.col("side") == 1).drop_nulls("stage")["device"].to_list() == [
-            None,
-            None,
-        ]
+        unnamed = run.configurations.with_columns(device=pl.lit(None, pl.String))
+        if devices == 2:
+            run.curve("segment", lambda *_: 1.0, blocks=1, device="cuda")
+        times = times_side_by_side([side(run), Side(unnamed, frozenset())]).drop_nulls("stage")
+        elsewhere = times.filter(pl.col("side") == 1)
+        assert elsewhere["device"].to_list() == [None if devices == 2 else "cpu"] * 2
+        assert elsewhere["own_device"].to_list() == [None, None]
+        named = set(times.filter(pl.col("side") == 0)["device"])
+        assert named == {"cpu", "cuda"} if devices == 2 else {"cpu"}
 
     def test_sides_may_have_other_stages_and_other_numbers_of_workers(self, new_run):
         few = side(filled(new_run, {"segment": 10.0}, counts=(1,)))
@@ -168,24 +160,21 @@ class TestSpeedups:
             ((("a",), ("b",)), "other-input"),
             (((), ("b",)), "unknown-work"),
             (((), ()), "unknown-work"),
+            # One name in common is enough.
+            ((("movie", "work"), ("work",)), None),
         ],
     )
     def test_sides_that_share_no_work_are_not_compared(self, new_run, names, reason):
         run = filled(new_run, {"segment": 20.0})
         table = speedups(*(side(run, *own) for own in names))
-        assert table["speedup"].null_count() == table.height
-        assert table["why_not"].unique().to_list() == [reason]
-
-    def test_one_name_in_common_is_enough(self, new_run):
-        run = filled(new_run, {"segment": 20.0})
-        table = speedups(side(run, "movie", "work"), side(run, "work"))
-        assert of_stages(table)[0]["why_not"] is None
+        rows = table.to_dicts() if reason else of_stages(table)
+        assert {row["why_not"] for row in rows} == {reason}
+        assert all((row["speedup"] is None) == bool(reason) for row in rows)
 
     def test_other_work_at_one_n_is_not_compared_there(self, new_run):
         strong = filled(new_run, {"segment": 20.0}, movie_frames=80)
-        weak = new_run()
-        for count in (1, 2):
-            weak.trial("segment", [{"compute": 9.0}] * count, movie_frames=80 * count)
+        frames = {"movie_frames": lambda n, _: 80 * n}
+        weak = new_run().curve("segment", lambda *_: 9.0, blocks=1, **frames)
         table = speedups(side(strong, "movie"), side(weak, "movie"))
         assert of_stages(table, base=0, workers=1)[0]["why_not"] is None
         assert of_stages(table, base=0, workers=2)[0]["why_not"] == "other-work"
@@ -204,9 +193,8 @@ class TestSpeedups:
 
     def test_an_invalid_configuration_is_not_compared(self, new_run):
         good = filled(new_run, {"segment": 20.0}, agreement=1.0, same=True)
-        bad = new_run()
-        bad.trial("segment", [{"compute": 20.0}], agreement=1.0, same=True)
-        bad.trial("segment", [{"compute": 10.0}] * 2, agreement=0.2, same=False)
+        same = {"agreement": lambda n, _: 1.0 if n == 1 else 0.2, "same": lambda n, _: n == 1}
+        bad = new_run().curve("segment", lambda n, _: 20.0 / n, blocks=1, **same)
         table = speedups(side(good, "movie"), side(bad, "movie"))
         for base in (0, 1):
             assert of_stages(table, base=base, workers=2)[0]["why_not"] == "invalid"

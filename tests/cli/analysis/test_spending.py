@@ -3,7 +3,6 @@ import pytest
 
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.spending import COSTS, Prices, configuration_costs, trial_costs, with_costs
-from pyscale.analysis.trials import trial_table
 
 EURO = Prices(core_hour=0.02, gpu_hour=1.5, currency="EUR")
 
@@ -17,7 +16,7 @@ def two_workers(new_run):
         merge={"merge": 360.0},
         requested_cpus=8,
     )
-    return trial_table(builder.tasks, builder.spans)
+    return builder.trials
 
 
 def priced(rows):
@@ -60,25 +59,27 @@ def test_what_waits_for_others_is_paid_for_where_it_is_held(new_run, held, core_
     assert costs["core_hours"].to_list() == pytest.approx([12, core_hours])
 
 
-def test_what_nothing_recorded_has_no_cost(new_run):
-    costs = trial_costs(two_workers(new_run), "task", EURO)
-    for column in ("gpu_hours", "money", "energy_j"):
-        assert costs[column].null_count() == costs.height
-    nobody_asked = two_workers(new_run).with_columns(requested_cpus=pl.lit(None, dtype=pl.Int64))
-    assert trial_costs(nobody_asked, "task")["core_hours"].null_count() == 2
+@pytest.mark.parametrize(
+    ("held", "recorded", "unknown"),
+    [
+        ("task", {}, ("gpu_hours", "money", "energy_j")),
+        ("task", {"requested_cpus": pl.lit(None, pl.Int64)}, ("core_hours",)),
+        # Where nobody knows what was held only energy is known.
+        (None, {"energy_j": pl.lit(5.0)}, ("held_s", "core_hours", "gpu_hours", "money")),
+    ],
+)
+def test_what_nothing_recorded_has_no_cost(new_run, held, recorded, unknown):
+    costs = trial_costs(two_workers(new_run).with_columns(**recorded), held, EURO)
+    assert [costs[column].null_count() for column in unknown] == [2] * len(unknown)
+    assert costs["energy_j"].to_list() == [5 if held is None else None] * 2
 
 
-def test_no_gpu_held_costs_nothing_even_where_a_gpu_has_no_price(new_run):
-    trials = two_workers(new_run).with_columns(requested_gpus=pl.lit(0))
-    costs = trial_costs(trials, "task", Prices(core_hour=0.5, currency="EUR"))
-    assert costs["money"].to_list() == pytest.approx([6, 6.4])
-
-
-def test_a_gpu_without_a_price_leaves_the_money_open():
+def test_a_gpu_without_a_price_leaves_the_money_open_but_where_none_was_held(new_run):
     no_gpu_price = Prices(core_hour=0.5, currency="EUR")
+    trials = two_workers(new_run).with_columns(requested_gpus=pl.lit(0))
+    assert trial_costs(trials, "task", no_gpu_price)["money"].to_list() == pytest.approx([6, 6.4])
     costs = trial_costs(priced([(1, 3600)]).drop(COSTS[:3]), "machine", no_gpu_price)
-    assert costs["gpu_hours"].to_list() == [1]
-    assert costs["money"].to_list() == [None]
+    assert (costs["gpu_hours"].to_list(), costs["money"].to_list()) == ([1], [None])
 
 
 def test_a_configuration_costs_the_mean_of_its_trials():
@@ -91,9 +92,13 @@ def test_a_configuration_costs_the_mean_of_its_trials():
     assert second["core_hours_per_work"] == pytest.approx(second["core_hours"] / 80)
 
 
-def test_without_work_there_is_no_cost_per_work():
-    trials = priced([(1, 3600), (2, 3600)]).with_columns(work=pl.lit(None, dtype=pl.Float64))
-    assert configuration_costs(trials)["money_per_work"].null_count() == 2
+def test_without_work_there_is_no_cost_per_work_and_without_a_device_there_are_costs():
+    trials = priced([(1, 3600), (2, 3600)]).with_columns(
+        work=pl.lit(None, pl.Float64), device=pl.lit(None, pl.String)
+    )
+    costs = configuration_costs(trials)
+    assert (costs.height, costs["money_per_work"].null_count()) == (2, 2)
+    assert costs["money"].null_count() == 0
 
 
 def test_only_timed_trials_count_and_one_unknown_cost_leaves_the_mean_open():
@@ -103,19 +108,6 @@ def test_only_timed_trials_count_and_one_unknown_cost_leaves_the_mean_open():
     assert configuration_costs(invalid)["core_hours"].to_list() == pytest.approx([4])
     unknown = trials.with_columns(energy_j=pl.when(~last).then("energy_j"))
     assert configuration_costs(unknown)["energy_j"].to_list() == [None]
-
-
-def test_a_curve_without_a_device_keeps_its_costs():
-    trials = priced([(1, 3600), (2, 2000)]).with_columns(device=pl.lit(None, dtype=pl.String))
-    assert configuration_costs(trials).height == 2
-
-
-def test_where_nobody_knows_what_was_held_only_energy_is_known(new_run):
-    trials = two_workers(new_run).with_columns(energy_j=pl.lit(5.0))
-    costs = trial_costs(trials, None, EURO)
-    assert costs["energy_j"].to_list() == [5, 5]
-    for column in ("held_s", "core_hours", "gpu_hours", "money"):
-        assert costs[column].null_count() == 2
 
 
 def test_configurations_get_their_costs_and_these_per_frame(new_run):
@@ -131,10 +123,9 @@ def test_configurations_get_their_costs_and_these_per_frame(new_run):
 
 
 def test_a_configuration_without_a_timed_trial_has_no_cost(new_run):
-    builder = new_run().trial("segment", [{"compute": 1.0}], requested_cpus=1)
-    builder.trial("segment", [{"compute": 1.0}] * 2, requested_cpus=1, failed=["w0"])
-    trials = trial_table(builder.tasks, builder.spans)
-    table = with_costs(configurations(trials), trials, "task")
+    failed = {"failed": lambda n, _: ["w0"] if n == 2 else []}
+    builder = new_run().curve("segment", lambda *_: 1.0, blocks=1, requested_cpus=1, **failed)
+    table = with_costs(builder.configurations, builder.trials, "task")
     assert table["core_hours"].to_list() == [1 / 3600, None]
 
 

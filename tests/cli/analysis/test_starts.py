@@ -28,13 +28,15 @@ def both(new_run, warm_s=2.0, **warm):
 
 def test_the_start_counts_once_however_many_movies_are_worked_off(new_run):
     (row,) = rows(both(new_run))
-    assert (row["family"], row["stage"], row["warm_stage"]) == (
-        "segment",
-        "segment_cold",
-        "segment_warm",
-    )
+    assert [row[name] for name in ("family", "stage", "warm_stage")] == [
+        *("segment", "segment_cold", "segment_warm")
+    ]
     assert (row["movie_cold_s"], row["movie_warm_s"]) == (10.0, 22.0)
     assert (row["movies_cold_s"], row["movies_warm_s"]) == (1000.0, 220.0)
+    # A start that is unknown leaves no answer.
+    (row,) = rows(both(new_run, worker_start_s=None))
+    names = ("worker_start_s", "windows_to_repay", "movie_warm_s", "movies_warm_s")
+    assert [row[name] for name in names] == [None] * 4
 
 
 @pytest.mark.parametrize(("warm_s", "windows"), [(2.0, 3), (9.0, 20), (10.0, None), (11.0, None)])
@@ -55,28 +57,20 @@ def test_a_worker_counts_once_whatever_it_has_done(new_run):
     assert row["worker_start_s"] == 25.0
 
 
-def test_a_start_that_is_unknown_leaves_no_answer(new_run):
-    (row,) = rows(both(new_run, worker_start_s=None))
-    assert (row["worker_start_s"], row["windows_to_repay"]) == (None, None)
-    assert (row["movie_warm_s"], row["movies_warm_s"]) == (None, None)
-
-
-def test_points_that_differ_elsewhere_are_not_compared(new_run):
+def test_points_that_differ_elsewhere_and_one_start_alone_are_not_compared(new_run):
     assert rows(both(new_run, point='{"length_px": 224, "start": "warm"}')) == []
-
-
-def test_one_start_alone_is_set_beside_nothing(new_run):
     assert rows(new_run().trial("segment", [{"compute": 1.0}])) == []
 
 
-@pytest.mark.parametrize(("agreement", "identical"), [(1.0, True), (0.9995, False), (None, None)])
-def test_the_same_bytes_are_told(new_run, agreement, identical):
-    (row,) = rows(both(new_run, beside=agreement))
-    assert row["identical"] is identical
-
-
-@pytest.mark.parametrize(("agreement", "codes"), [(1.0, []), (0.5, ["disagrees"])])
-def test_an_output_that_differs_from_that_of_a_new_process_is_invalid(new_run, agreement, codes):
+@pytest.mark.parametrize(
+    ("agreement", "identical", "codes"),
+    [(1.0, True, []), (0.9995, False, []), (None, None, []), (0.5, False, ["disagrees"])],
+)
+def test_the_same_bytes_are_told_and_an_output_that_differs_from_a_new_process_is_invalid(
+    new_run, agreement, identical, codes
+):
     builder = both(new_run, beside=agreement)
-    warm = trial_table(builder.tasks, builder.spans).filter(pl.col("stage") == "segment_warm")
+    (row,) = rows(builder)
+    assert row["identical"] is identical
+    warm = builder.trials.filter(pl.col("stage") == "segment_warm")
     assert [code for code in flag_codes(warm, warm) if code == "disagrees"] == codes

@@ -25,7 +25,7 @@ def one_trial(new_run):
 
 
 def row_of(builder):
-    table = trial_table(builder.tasks, builder.spans)
+    table = builder.trials
     assert table.height == 1
     return table.row(0, named=True)
 
@@ -87,7 +87,13 @@ def test_a_task_that_failed_or_left_no_record_leaves_the_trial_without_times(new
     assert row["wall_s"] is None
 
 
-def test_a_failed_check_does_not_take_the_timing_away(new_run):
+def test_what_was_asked_for_and_what_the_check_measured_is_carried_along(new_run):
+    asked = {"requested_cpus": 4, "requested_gpus": 1}
+    row = row_of(new_run().trial("segment", [{"compute": 1.0}], agreement=0.9, **asked))
+    assert {name: row[name] for name in asked} == asked
+    assert (row["agreement_measure"], row["agreement_tolerance"]) == ("pairs that both have", 0.999)
+    assert row["energy_j"] is None
+    # A failed check does not take the timing away.
     row = row_of(new_run().trial("track", [{"compute": 1.0}], check="failed"))
     assert (row["valid"], row["check_failed"]) == (True, True)
 
@@ -243,30 +249,16 @@ def test_what_is_not_known_of_every_window_is_not_known_of_the_trial(one_trial, 
     assert found[column].to_list() == [None]
 
 
-def test_the_longest_task_is_taken_with_its_preparation(one_trial):
+def test_the_longest_task_is_taken_with_its_preparation_and_a_gpu_that_idles_for_long_counts(
+    one_trial,
+):
     row = row_of(one_trial)
-    assert row["prepare_s"] == pytest.approx(2 * 0.25)
-    assert row["longest_task_s"] == pytest.approx(10.25)
+    assert (row["prepare_s"], row["longest_task_s"]) == pytest.approx((2 * 0.25, 10.25))
+    busy = pl.col("task").replace_strict({"w0": 0.1, "w1": 0.9}, default=None)
     slow_merge = one_trial.tasks.with_columns(
-        prepare_s=pl.when(pl.col("task") == "merge").then(30.0).otherwise(0.25)
+        prepare_s=pl.when(pl.col("task") == "merge").then(30.0).otherwise(0.25),
+        gpu_mean_utilisation=busy,
     )
     row = trial_table(slow_merge, one_trial.spans).row(0, named=True)
-    assert row["longest_task_s"] == pytest.approx(32)
-    assert row["prepare_s"] == pytest.approx(0.5)
-
-
-def test_a_gpu_that_idles_for_long_counts_for_long(one_trial):
-    busy = pl.col("task").replace_strict({"w0": 0.1, "w1": 0.9}, default=None)
-    tasks = one_trial.tasks.with_columns(gpu_mean_utilisation=busy)
-    row = trial_table(tasks, one_trial.spans).row(0, named=True)
+    assert (row["prepare_s"], row["longest_task_s"]) == pytest.approx((0.5, 32))
     assert row["gpu_mean_utilisation"] == pytest.approx((0.1 * 10 + 0.9 * 6) / 16)
-
-
-def test_what_a_worker_asked_for_and_what_the_check_measured_are_carried_along(new_run):
-    builder = new_run().trial(
-        "segment", [{"compute": 1.0}], agreement=0.9, requested_cpus=4, requested_gpus=1
-    )
-    row = row_of(builder)
-    assert (row["requested_cpus"], row["requested_gpus"]) == (4, 1)
-    assert (row["agreement_measure"], row["agreement_tolerance"]) == ("pairs that both have", 0.999)
-    assert row["energy_j"] is None

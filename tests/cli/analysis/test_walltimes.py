@@ -5,20 +5,8 @@ import pytest
 
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 
-# TrackMate in pyCyto's published benchmark: its whole jobs, and their mean where known.
-TRACKMATE = pl.DataFrame(
-    {
-        "stage": "trackmate_ch0",
-        "workers": [1, 2, 4, 8],
-        "tasks": [None, 2, 4, 8],
-        "wall_s": [555.0, 332.0, 346.0, 313.0],
-        "mean_task_s": [None, 332.0, 297.0, 246.0],
-        "sd_task_s": [None, 0.0, 33.0, 100.0],
-    }
-)
 # As printed beside pyCyto's table of wall times: speedup and efficiency in percent at N = 8.
 PYCYTO_AT_8 = {
     "register_denoise": (6.44, 80),
@@ -33,33 +21,31 @@ def analysed(table):
     return configurations(trials_from_wall_times(table), interleaved=False)
 
 
-def test_the_published_trackmate_times_decompose_to_three_digits():
-    rows = analysed(TRACKMATE)
+@pytest.fixture
+def trackmate(references):
+    """TrackMate in pyCyto's published benchmark: its whole jobs, and their mean where known."""
+    horizontal = pl.read_csv(references / "pycyto_horizontal_scaling.csv")
+    tasks = pl.read_csv(references / "pycyto_trackmate_tasks.csv")
+    serial = horizontal.filter(pl.col("stage") == "trackmate_ch0", pl.col("workers") == 1)
+    return pl.concat([serial, tasks], how="diagonal_relaxed")
+
+
+def test_the_published_trackmate_times_decompose_to_three_digits(trackmate):
+    rows = analysed(trackmate)
     # The wall time at N = 2 and the mean of two jobs that tie are published in whole seconds.
+    assert rows["wall_s"].to_list() == [555, 332, 346, 313]
     assert rows["load_balance"].round(3).to_list() == [1.0, 1.0, 0.858, 0.786]
     assert rows["computation_scaling"].round(3).to_list() == [1.0, 0.836, 0.467, 0.282]
     assert rows["efficiency"].round(3).to_list() == [1.0, 0.836, 0.401, 0.222]
     product = rows["load_balance"] * rows["computation_scaling"]
     assert product.to_list() == pytest.approx(rows["efficiency"].to_list())
     assert rows["useful_share"].null_count() == 4
-
-
-def test_the_published_trackmate_loss_at_8_is_work_inflation_not_the_straggler():
-    at_8 = loss_table(trials_from_wall_times(TRACKMATE)).filter(pl.col("workers") == 8)
+    # Doubts that need a run are not raised from a table.
+    assert rows["flags"].to_list() == [["few-repeats"]] * 4
+    # The loss at N = 8 is work inflation and not the straggler.
+    at_8 = loss_table(trials_from_wall_times(trackmate)).filter(pl.col("workers") == 8)
     growth = dict(zip(at_8["part"], at_8["growth_s"], strict=True))
     assert growth == pytest.approx({"idle": 8 * (313 - 246), "busy": 8 * 246 - 555})
-    assert sum(growth.values()) == pytest.approx(8 * 313 - 555)
-    assert growth["busy"] > 2 * growth["idle"]
-
-
-def test_the_reference_files_hold_the_published_trackmate_times(references):
-    horizontal = pl.read_csv(references / "pycyto_horizontal_scaling.csv")
-    tasks = pl.read_csv(references / "pycyto_trackmate_tasks.csv")
-    serial = horizontal.filter(pl.col("stage") == "trackmate_ch0", pl.col("workers") == 1)
-    rows = analysed(pl.concat([serial, tasks], how="diagonal_relaxed"))
-    expected = analysed(TRACKMATE)
-    columns = ["workers", "wall_s", "load_balance", "computation_scaling", "efficiency"]
-    assert rows.select(columns).equals(expected.select(columns))
 
 
 @pytest.mark.parametrize("stage", PYCYTO_AT_8)
@@ -137,10 +123,6 @@ def test_where_tasks_had_unlike_numbers_of_cores_nobody_knows_what_one_worker_ha
     assert trials_from_wall_times(table)["requested_cpus"].to_list() == [None]
 
 
-def test_doubts_that_need_a_run_are_not_raised_from_a_table():
-    assert analysed(TRACKMATE)["flags"].to_list() == [["few-repeats"]] * 4
-
-
 def test_stages_keep_the_order_of_the_table():
     table = pl.DataFrame(
         {"stage": ["z", "a", "z", "a"], "workers": [2, 1, 1, 2], "wall_s": [1.0, 2, 3, 4]}
@@ -178,55 +160,70 @@ def trial_rows(**columns):
 
 def test_a_table_of_wall_times_has_the_columns_and_kinds_of_a_run(new_run):
     builder = new_run().trial("a", [{"compute": 1.0}], agreement=1.0)
-    of_a_run = trial_table(builder.tasks, builder.spans).schema
+    of_a_run = builder.trials.schema
     assert dict(task_rows().schema) == dict(of_a_run)
 
 
-def test_work_and_energy_of_tasks_add_up_to_the_trials():
-    trials = task_rows(work=[80.0, 40.0, 40.0], energy_j=[900.0, 500.0, None])
-    assert trials["work"].to_list() == [80, 80]
-    # The energy of one task alone is not that of the trial.
-    assert trials["energy_j"].to_list() == [900, None]
+GIB = 1 << 30
 
 
-def test_the_work_of_a_whole_trial_is_its_own():
-    assert trial_rows(work=[10.0, 40.0])["work"].to_list() == [10, 40]
-
-
-def test_a_task_tells_what_one_worker_had_and_used():
-    trials = task_rows(
-        cpus=[4, 4, 4],
-        gpus=[1, 1, 1],
-        cpu_s=[32.0, 18.0, 18.0],
-        requested_memory_bytes=[8 << 30] * 3,
-        peak_memory_bytes=[5 << 30, 3 << 30, 4 << 30],
-    )
-    assert trials["requested_cpus"].to_list() == [4, 4]
-    assert trials["requested_gpus"].to_list() == [1, 1]
-    assert trials["cores_used"].to_list() == [2, 2]
-    assert trials["requested_memory_bytes"].to_list() == [8 << 30] * 2
-    assert trials["peak_rss_bytes"].to_list() == [5 << 30, 4 << 30]
-
-
-def test_workers_of_one_job_share_its_cores_evenly_and_its_memory_is_nobodys():
-    trials = trial_rows(
-        cpus=[2, 8], gpus=[1, 2], cpu_s=[60.0, 90.0], peak_memory_bytes=[1 << 30, 4 << 30]
-    )
-    assert trials["requested_cpus"].to_list() == [2, 2]
-    # Two GPUs for four workers.
-    assert trials["requested_gpus"].to_list() == [1, None]
-    assert trials["cores_used"].to_list() == [1.5, 1.5]
-    assert trials["peak_rss_bytes"].to_list() == [1 << 30, None]
-
-
-def test_dates_tell_stagger_and_overlap_and_the_order_of_the_trials():
-    trials = task_rows()
-    assert trials["start_stagger_s"].to_list() == [0, 4]
-    # Both ran from 64 to 70 s.
-    assert trials["overlap"].to_list() == [1, 0.6]
-    assert trials["position"].to_list() == [0, 1]
-    reversed_in_time = task_rows(start=at(90, 60, 64), end=at(106, 70, 72))
-    assert reversed_in_time["position"].to_list() == [1, 0]
+@pytest.mark.parametrize(
+    ("of", "columns", "expected"),
+    [
+        # Work and energy of tasks add up; that of one task alone is not that of the trial.
+        (
+            task_rows,
+            {"work": [80.0, 40.0, 40.0], "energy_j": [900.0, 500.0, None]},
+            {"work": [80, 80], "energy_j": [900, None]},
+        ),
+        # The work of a whole trial is its own.
+        (trial_rows, {"work": [10.0, 40.0]}, {"work": [10, 40]}),
+        # A task tells what one worker had and used.
+        (
+            task_rows,
+            {"cpus": [4] * 3, "gpus": [1] * 3, "cpu_s": [32.0, 18.0, 18.0]}
+            | {
+                "requested_memory_bytes": [8 * GIB] * 3,
+                "peak_memory_bytes": [5 * GIB, 3 * GIB, 4 * GIB],
+            },
+            {"requested_cpus": [4, 4], "requested_gpus": [1, 1], "cores_used": [2, 2]}
+            | {"requested_memory_bytes": [8 * GIB] * 2, "peak_rss_bytes": [5 * GIB, 4 * GIB]},
+        ),
+        # Workers of one job share its cores evenly, and its memory and two GPUs are nobody's.
+        (
+            trial_rows,
+            {"cpus": [2, 8], "gpus": [1, 2], "cpu_s": [60.0, 90.0]}
+            | {"peak_memory_bytes": [GIB, 4 * GIB]},
+            {"requested_cpus": [2, 2], "requested_gpus": [1, None], "cores_used": [1.5, 1.5]}
+            | {"peak_rss_bytes": [GIB, None]},
+        ),
+        # Dates tell stagger, overlap (both ran from 64 to 70 s) and the order of the trials.
+        (
+            *(task_rows, {}),
+            {"start_stagger_s": [0, 4], "overlap": [1, 0.6], "position": [0, 1]},
+        ),
+        (
+            *(task_rows, {"start": at(90, 60, 64), "end": at(106, 70, 72)}),
+            {"position": [1, 0]},
+        ),
+        # Without every start the order of trials is not known.
+        (task_rows, {"start": [None, *at(60, 64)]}, {"position": [None, None]}),
+        (trial_rows, {}, {"position": [None, None], "longest_task_s": [40, 15]}),
+        # Nothing tells when a worker with several tasks was between them.
+        (
+            *(task_rows, {"tasks_done": [1, 2, 1]}),
+            {"overlap": [1, None], "longest_task_s": [16, None], "start_stagger_s": [0, 4]},
+        ),
+        # The longest task of a mean over more tasks than workers is not known.
+        (
+            *(trial_rows, {"tasks": [1, 8], "mean_task_s": [40.0, 6.0]}),
+            {"longest_task_s": [40, None]},
+        ),
+    ],
+)
+def test_a_trial_is_told_as_far_as_its_rows_tell_it(of, columns, expected):
+    trials = of(**columns)
+    assert {name: trials[name].to_list() for name in expected} == expected
 
 
 def test_workers_one_after_the_other_are_doubted_in_a_table_too():
@@ -234,24 +231,6 @@ def test_workers_one_after_the_other_are_doubted_in_a_table_too():
     assert one_by_one["overlap"].to_list() == [1, 0]
     flags = configurations(one_by_one, interleaved=False)["flags"].to_list()
     assert [("workers-did-not-overlap" in codes) for codes in flags] == [False, True]
-
-
-def test_without_every_start_the_order_of_trials_is_not_known():
-    assert task_rows(start=[None, *at(60, 64)])["position"].null_count() == 2
-    assert trial_rows()["position"].null_count() == 2
-
-
-def test_nothing_tells_when_a_worker_with_several_tasks_was_between_them():
-    trials = task_rows(tasks_done=[1, 2, 1])
-    assert trials["overlap"].to_list() == [1, None]
-    assert trials["longest_task_s"].to_list() == [16, None]
-    assert trials["start_stagger_s"].to_list() == [0, 4]
-
-
-def test_the_longest_task_of_a_mean_over_more_tasks_than_workers_is_not_known():
-    trials = trial_rows(tasks=[1, 8], mean_task_s=[40.0, 6.0])
-    assert trials["longest_task_s"].to_list() == [40, None]
-    assert trial_rows()["longest_task_s"].to_list() == [40, 15]
 
 
 @pytest.mark.parametrize(

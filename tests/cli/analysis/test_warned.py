@@ -5,7 +5,6 @@ import json
 import pytest
 
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.trials import trial_table
 from pyscale.analysis.warned import stage_warnings
 from pyscale_stages.warned import Warned
 
@@ -31,7 +30,7 @@ def told(run, *tasks, block=1):
 
 
 def codes_of(run):
-    table = configurations(trial_table(run.tasks, run.spans))
+    table = run.configurations
     return [list(codes) for codes in table["warnings"]]
 
 
@@ -62,20 +61,18 @@ def test_a_merge_that_says_what_windows_say_is_not_counted_twice(new_run):
 
 def test_what_doubts_the_result_comes_first_and_is_marked(new_run):
     run = told(new_run(), [SLOW, left(20)])
-    trials = trial_table(run.tasks, run.spans)
+    trials = run.trials
     assert [one.code for one in stage_warnings(trials)] == [
         "unregistered-frames=20/24",
         "slow-disk",
     ]
     assert configurations(trials)["result_doubted"].to_list() == [True]
     noted = told(new_run(), [SLOW])
-    assert configurations(trial_table(noted.tasks, noted.spans))["result_doubted"].to_list() == [
-        False
-    ]
+    assert noted.configurations["result_doubted"].to_list() == [False]
 
 
 def test_other_sentences_under_one_code_are_counted(new_run):
     other = SLOW.model_copy(update={"text": "the other disk is slow"})
     run = told(new_run(), [SLOW, SLOW, other])
-    (found,) = stage_warnings(trial_table(run.tasks, run.spans))
+    (found,) = stage_warnings(run.trials)
     assert (found.worst, found.others) == (SLOW, 1)

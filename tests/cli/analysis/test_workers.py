@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyscale.analysis.trials import trial_table
 from pyscale.analysis.workers import TASK_PHASES, worker_table
 
 PHASES = [f"phase_{phase}_s" for phase in TASK_PHASES]
 
 
 def workers_of(builder):
-    return worker_table(builder.tasks, builder.spans)
+    return builder.workers
 
 
 def test_a_worker_has_the_sum_of_its_windows(new_run):
@@ -46,20 +45,16 @@ def test_a_wait_that_one_window_does_not_know_is_not_known_of_its_worker(new_run
     assert workers["cpu_s"].to_list() == [2, 1]
 
 
-def test_the_last_attempt_of_a_task_counts(new_run):
-    builder = new_run().trial("segment", [{"compute": 5.0}])
-    first = builder.tasks
-    again = first.with_columns(attempt=pl.col("attempt") + 1, wall_s=pl.col("wall_s") + 1)
-    (worker,) = worker_table(pl.concat([first, again]), builder.spans).to_dicts()
-    assert worker["wall_s"] == 6
-
-
-def test_a_window_without_times_has_no_worker_and_one_without_spans_is_unattributed(new_run):
+def test_a_window_without_times_has_no_worker_and_of_others_the_last_attempt_counts(new_run):
     builder = new_run().trial("segment", [{"compute": 5.0}, {"unattributed": 4.0}])
+    # One without spans is unattributed.
     unknown = pl.when(pl.col("task") == "w1").then("lane").alias("lane")
     (worker,) = worker_table(builder.tasks.with_columns(unknown), builder.spans).to_dicts()
     assert worker["unattributed_s"] == worker["wall_s"] == 4
     assert all(worker[phase] == 0 for phase in PHASES)
+    again = builder.tasks.with_columns(attempt=pl.col("attempt") + 1, wall_s=pl.col("wall_s") + 1)
+    workers = worker_table(pl.concat([builder.tasks, again]), builder.spans)
+    assert workers["wall_s"].to_list() == [6, 5]
 
 
 SECONDS = st.floats(0.05, 1000)
@@ -77,7 +72,7 @@ def test_workers_sum_to_their_trial(new_run, windows, data):
     builder = new_run().trial("segment", windows, lanes=lanes, merge={"merge": 3.0})
     workers, (trial,) = (
         workers_of(builder),
-        trial_table(builder.tasks, builder.spans).to_dicts(),
+        builder.trials.to_dicts(),
     )
     assert workers["wall_s"].max() == pytest.approx(trial["slowest_s"])
     assert workers["wall_s"].sum() + trial["merge_s"] == pytest.approx(trial["busy_s"])

@@ -1,9 +1,8 @@
 """References of one's own in a folder of a test, and the command line on them."""
 
 import pytest
-from typer.testing import CliRunner
 
-from pyscale.errors import UserError
+from commandline import run_line
 from pyscale.referencing import reference_app
 
 TOML = """
@@ -54,12 +53,4 @@ def write(own):
 @pytest.fixture
 def reference(own):
     """Run `pyscale reference …`."""
-
-    def run_line(*words):
-        result = CliRunner().invoke(reference_app, [str(word) for word in words])
-        if isinstance(result.exception, UserError):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return result
-
-    return run_line
+    return lambda *words: run_line(reference_app, *map(str, words))

@@ -44,25 +44,37 @@ def test_names_are_whole_in_a_narrow_terminal_and_markup_is_text(
     assert "[red]Our[/red] cluster" in reference("show", "ours").stdout
 
 
-def test_show_tells_source_hardware_date_caveats_and_numbers(reference):
-    told = " ".join(reference("show", "pycyto").stdout.split())
-    for part in (
-        "pyCyto documentation",
-        "bpi-oxford.github.io",
-        "2026-03-17",
-        "NVIDIA A100 40 GB",
-        "N counts jobs, not cores",
-        "register_denoise 1 9703 1.00",
-        "8 1508 6.43",
-    ):
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        (
+            "pycyto",
+            [
+                *("pyCyto documentation", "bpi-oxford.github.io", "2026-03-17"),
+                *("NVIDIA A100 40 GB", "N counts jobs, not cores"),
+                *("register_denoise 1 9703 1.00", "8 1508 6.43"),
+            ],
+        ),
+        # A table of anything is shown as it is.
+        (
+            "deepinverse-speedups",
+            ["tomography_3d 512 2 16 total 7.44 93", "so it appears in no report"],
+        ),
+        # A sweep over sizes is shown with its ceilings.
+        (
+            "cellpose-devices",
+            [
+                "desktop-gpu-rtx4070 2351 5.33",
+                "desktop-gpu-rtx4070 against desktop-cpu-i7-8086K: The ratio flattens",
+            ],
+        ),
+    ],
+)
+def test_show_tells_source_hardware_date_caveats_and_numbers(reference, name, parts):
+    told = " ".join(reference("show", name).stdout.split())
+    for part in parts:
         assert part in told
-
-
-def test_a_table_of_anything_is_shown_as_it_is(reference):
-    told = reference("show", "deepinverse-speedups").stdout
-    (row,) = (line.split() for line in told.splitlines() if "tomography_3d" in line)
-    assert row == ["tomography_3d", "512", "2", "16", "total", "7.44", "93"]
-    assert "so it appears in no report" in told
+    assert "logarithm" not in told.partition("macbook-m1-mps 2351 19.57")[2]
 
 
 def test_show_as_json(reference):
@@ -73,16 +85,9 @@ def test_show_as_json(reference):
     other = json.loads(reference("show", "wsistream-sample", "--json").stdout)
     assert other["configurations"] is None
     assert other["table"][0]["effective_patches_per_s"] == 312
-
-
-def test_a_sweep_over_sizes_is_shown_with_its_ceilings(reference):
-    told = json.loads(reference("show", "cellpose-devices", "--json").stdout)
-    assert (len(told["table"]), len(told["ratios"])) == (40, 20)
-    assert [one["shape"] for one in told["ceilings"]] == ["flattens", "flattens"]
-    text = " ".join(reference("show", "cellpose-devices").stdout.split())
-    assert "desktop-gpu-rtx4070 2351 5.33" in text
-    assert "desktop-gpu-rtx4070 against desktop-cpu-i7-8086K: The ratio flattens" in text
-    assert "logarithm" not in text.partition("macbook-m1-mps 2351 19.57")[2]
+    sizes = json.loads(reference("show", "cellpose-devices", "--json").stdout)
+    assert (len(sizes["table"]), len(sizes["ratios"])) == (40, 20)
+    assert [one["shape"] for one in sizes["ceilings"]] == ["flattens", "flattens"]
 
 
 @pytest.fixture

@@ -77,25 +77,22 @@ def test_a_missing_or_wrong_csv_is_one_sentence(own, write, toml, sweep, csv, se
         load_reference("ours", own)
 
 
-def test_the_name_of_a_shipped_reference_is_taken(own, write):
-    write("pycyto")
-    with pytest.raises(UserError, match="has the name of a reference that comes with pyscale"):
-        all_references(own)
-    # A report has the shipped one, and is told.
-    told = []
-    assert all_references(own, told.append)["pycyto"].reference.title == "pyCyto, A100"
-    assert told[0].startswith(f"reference left out: {own / 'pycyto.toml'} has the name")
-
-
 def test_a_report_goes_on_without_a_reference_that_is_wrong_and_is_told_of_it(own, write):
     write("ours", csv=None)
     write("theirs")
     told = []
     found = all_references(own, told.append)
-    assert "theirs" in found
-    assert "ours" not in found
+    assert ("theirs" in found, "ours" in found) == (True, False)
     (sentence,) = told
     assert sentence.startswith("reference left out: the reference ours has no numbers")
+    # The name of a shipped reference is taken: a report has the shipped one.
+    write("pycyto")
+    with pytest.raises(UserError, match="has the name of a reference that comes with pyscale"):
+        all_references(own)
+    told.clear()
+    assert all_references(own, told.append)["pycyto"].reference.title == "pyCyto, A100"
+    left_out = f"reference left out: {own / 'pycyto.toml'} has the name"
+    assert any(sentence.startswith(left_out) for sentence in told)
 
 
 def test_other_tables_keep_their_columns_and_have_no_configurations(own, write, toml):

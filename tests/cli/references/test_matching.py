@@ -84,9 +84,7 @@ def test_stages_stand_in_the_order_of_the_report_with_their_own_curves_alone(kno
         ("track", "track"),
         ("contact", "contact"),
     }
-
-
-def test_an_entry_of_a_suite_is_known_by_the_stage_that_it_runs(known):
+    # An entry of a suite is known by the stage that it runs.
     reported = measured(("segment_ch1", 1, 9.0))
     assert matching(known, reported) == []
     found = by_name(matching(known, reported, {"segment_ch1": "segment"}))

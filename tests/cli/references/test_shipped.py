@@ -38,15 +38,6 @@ def test_pycytos_wall_times_and_means_of_jobs(references):
     assert table.drop_nulls("tasks").select(jobs.columns).rows() == jobs.rows()
 
 
-def test_the_decomposition_of_pycytos_tracking_follows_from_them():
-    found = shipped("pycyto").configurations()
-    assert found is not None
-    track = found.filter(stage="trackmate_ch0")
-    assert track["load_balance"].round(3).to_list() == [1, 1, 0.858, 0.786]
-    assert track["computation_scaling"].round(3).to_list() == [1, 0.836, 0.467, 0.282]
-    assert track["efficiency"].round(3).to_list() == [1, 0.836, 0.401, 0.222]
-
-
 def test_cellposes_sweep_over_sizes(references):
     loaded = shipped("cellpose-devices")
     published = pl.read_csv(references / "cellpose_device_sweep.csv")

@@ -14,18 +14,6 @@ from pyscale.references.files import read_reference, shipped_folder
 from pyscale.references.matching import matching_tests
 from pyscale.references.model import Loaded
 
-TOML = """
-title = "Our machine"
-source = "Ourselves"
-figures = "wall times"
-caveats = ["One run."]
-sweep = "test"
-
-[hardware]
-processor = "not told"
-
-[stages]
-"""
 CSV = """test,timing,device,wall_s,amount,unit,repeat
 fft_3d,,,0.5,100,flop,0
 fft_3d,,,0.7,100,flop,1
@@ -36,9 +24,15 @@ elsewhere,,,1,,,0
 
 
 @pytest.fixture
-def ours(write):
+def toml(toml):
+    """What describes a reference of tests."""
+    return toml.replace('"workers"', '"test"').replace('cells = "segment"\n', "")
+
+
+@pytest.fixture
+def ours(write, toml):
     """A reference of one's own."""
-    return read_reference(write(toml=TOML, csv=CSV))
+    return read_reference(write(toml=toml, csv=CSV))
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +75,9 @@ def test_it_is_summed_up_as_a_run_is(ours):
         ("test,wall_s\n,1\n", "a row without a test"),
     ],
 )
-def test_a_table_that_is_none_is_refused_in_a_sentence(write, csv, said):
+def test_a_table_that_is_none_is_refused_in_a_sentence(write, toml, csv, said):
     with pytest.raises(UserError, match=said):
-        read_reference(write(toml=TOML, csv=csv))
+        read_reference(write(toml=toml, csv=csv))
 
 
 def test_only_tests_of_the_run_on_the_same_kind_of_device_stand_beside_it(ours, tests):
@@ -121,8 +115,8 @@ def test_the_two_timings_of_the_guide_stand_beside_our_step_of_the_same_tests_on
     assert "One value each" in told
 
 
-def test_medians_are_shown_to_people_and_programs(write, reference):
-    write(toml=TOML, csv=CSV)
+def test_medians_are_shown_to_people_and_programs(write, toml, reference):
+    write(toml=toml, csv=CSV)
     said = reference("show", "ours").output
     assert "it appears beside tests of the same names" in said
     assert "NVIDIA A100" in said

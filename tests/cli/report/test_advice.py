@@ -3,9 +3,8 @@
 import polars as pl
 import pytest
 
-from pyscale.analysis.advice import Choice
+from madeupadvice import choice, request
 from pyscale.analysis.causes import limits
-from pyscale.analysis.requests import Request
 from pyscale.report.advice import (
     asked,
     at_the_end,
@@ -18,46 +17,6 @@ from pyscale.report.advice import (
 )
 from pyscale.report.curves import curves
 
-GIB = 1 << 30
-
-
-CURVE = {"suite": "demo", "stage": "segment", "device": "cpu"}
-
-
-def choice(**changes):
-    fields = {
-        "objective": "knee",
-        "candidates": (1, 2, 4, 8),
-        "workers": 4,
-        "baseline_workers": 1,
-        "wall_s": 12.34,
-        "wall_s_low": 12.0,
-        "wall_s_high": 12.9,
-        "repeats": 6,
-        "speedup": 3.1,
-        "speedup_low": 3.0,
-        "speedup_high": 3.2,
-        "efficiency": 0.775,
-        "worker_hours": 0.0137,
-        "share_chosen": 1.0,
-    }
-    return Choice(**(CURVE | fields | changes))
-
-
-def request(**changes):
-    fields = {
-        "workers": 4,
-        "windows": 4,
-        "cpus": 2,
-        "gpus": 0,
-        "work_per_window": 12.0,
-        "memory_bytes": 3 * GIB,
-        "peak_rss_bytes": 2 * GIB,
-        "time_s": 600,
-        "longest_task_s": 200.0,
-    }
-    return Request(**(CURVE | fields | changes))
-
 
 def test_a_choice_is_said_with_its_numbers_and_intervals():
     said = chosen(choice())
@@ -66,42 +25,40 @@ def test_a_choice_is_said_with_its_numbers_and_intervals():
         "[3.00, 3.20], efficiency 0.78, 0.0137 worker-hours."
     )
     assert said.endswith("Sure: best in 100 % of resamples of the trials.")
-
-
-def test_without_intervals_none_are_printed():
     ends = dict.fromkeys(("wall_s_low", "wall_s_high", "speedup_low", "speedup_high"))
     said = chosen(choice(**ends, repeats=1, share_chosen=None))
     assert "12.3 s (one trial), speedup 3.10, efficiency" in said
     assert said.endswith("Confidence unknown: some N has fewer than 6 timed trials.")
-
-
-def test_a_refusal_or_a_choice_of_one_is_said_in_place_of_an_n():
     said = chosen(choice(workers=None, refusal="no trial was timed"))
     assert said == "no N is advised: no trial was timed."
-    assert "there was no other" in sureness(choice(candidates=(4,), share_chosen=None))
+    said = chosen(choice(workers=8, at_edge=True))
+    assert "a larger one may be better. Sure among those measured: best in 100 %" in said
+
+
+OFTEN = "best in {} % of resamples of the trials"
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"share_chosen": 0.96}, "Sure: best in 96 % of resamples of the trials."),
-        (
-            {"share_chosen": 0.9},
-            "Likely: best in 90 % of resamples of the trials, else mostly N = 8.",
-        ),
-        (
-            {"share_chosen": 0.6},
-            "Undecided: best in 60 % of resamples of the trials, else mostly N = 8.",
-        ),
+        ({"share_chosen": 0.96}, f"Sure: {OFTEN.format(96)}."),
+        ({"share_chosen": 0.9}, f"Likely: {OFTEN.format(90)}, else mostly N = 8."),
+        # A share short of sure is not rounded up to it.
+        ({"share_chosen": 0.946}, f"Likely: {OFTEN.format(94)}, else mostly N = 8."),
+        ({"share_chosen": 0.6}, f"Undecided: {OFTEN.format(60)}, else mostly N = 8."),
         (
             {"share_chosen": 0.52, "share_close": 0.991},
-            "Undecided: best in 52 % of resamples of the trials, else mostly N = 8. Either will "
-            "do: it is within 5 % of the best in 99 %.",
+            f"Undecided: {OFTEN.format(52)}, else mostly N = 8. Either will do: it is within 5 % "
+            "of the best in 99 %.",
         ),
         (
             {"objective": "budget", "share_chosen": 0.5, "rival": None},
             "Undecided: within the budget, and within 5 % of the fastest that is, in 50 % of "
             "resamples of the trials, else none is within the budget.",
+        ),
+        (
+            {"candidates": (4,), "share_chosen": None},
+            "It is the only N with a timed trial and a valid output: there was no other.",
         ),
     ],
 )
@@ -109,55 +66,62 @@ def test_how_sure_it_is_decides_how_it_is_put(changes, said):
     assert sureness(choice(**({"rival": 8} | changes))) == said
 
 
-def test_the_base_case_as_the_answer_says_that_no_larger_one_is_better():
-    at_base = choice(workers=1)
-    assert at_the_end(at_base) == "No larger N has a larger speedup x efficiency."
-    unsure = choice(workers=1, objective="fastest", share_chosen=0.6)
-    assert at_the_end(unsure) == "In these trials no larger N is more than 5 % faster."
-    assert at_the_end(choice()) is None
+def test_a_cell_does_not_round_a_share_up_to_sure():
+    for share, told in ((0.946, "likely (94 %)"), (0.95, "sure (95 %)")):
+        assert cells(choice(share_chosen=share, rival=8), intervals=False)[-1] == told
 
 
-def test_a_larger_n_that_is_hardly_faster_is_told_to_be_no_more_than_that():
-    within = choice(objective="fastest")
-    assert at_the_end(within) == "No larger N is more than 5 % faster."
-    assert chosen(within).endswith(
-        "Sure: within 5 % of the fastest in 100 % of resamples of the trials."
-    )
-    # The largest has none beside it, and if it gained little nothing is said of larger ones.
-    assert at_the_end(choice(objective="fastest", workers=8)) is None
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"workers": 1}, "No larger N has a larger speedup x efficiency."),
+        (
+            {"workers": 1, "objective": "fastest", "share_chosen": 0.6},
+            "In these trials no larger N is more than 5 % faster.",
+        ),
+        ({}, None),
+        ({"objective": "fastest"}, "No larger N is more than 5 % faster."),
+        # The largest has none beside it, and if it gained little nothing is said of larger ones.
+        ({"objective": "fastest", "workers": 8}, None),
+    ],
+)
+def test_what_no_larger_n_gives_is_told(changes, said):
+    assert at_the_end(choice(**changes)) == said
+    if changes == {"objective": "fastest"}:
+        sure = "Sure: within 5 % of the fastest in 100 % of resamples of the trials."
+        assert chosen(choice(**changes)).endswith(sure)
 
 
-def test_a_share_short_of_sure_is_not_rounded_up_to_it():
-    unsure = choice(share_chosen=0.946, rival=8)
-    assert sureness(unsure).startswith("Likely: best in 94 % of resamples")
-    assert cells(unsure, intervals=False)[-1] == "likely (94 %)"
-    assert cells(choice(share_chosen=0.95), intervals=False)[-1] == "sure (95 %)"
+TIME = "(2 x the 200 s of the longest task, in whole 5 min)"
 
 
-def test_the_largest_measured_says_that_a_larger_one_may_be_better():
-    said = chosen(choice(workers=8, at_edge=True))
-    assert "a larger one may be better. Sure among those measured: best in 100 %" in said
-
-
-def test_a_request_states_its_margins_and_what_it_was_measured_for():
-    assert asked(request(), "hela on EPYC") == (
-        "Each task at N = 4: 2 cores, 3 GiB of memory (1.2 x the peak of 2 GiB, in whole GiB) and "
-        "10 min (2 x the 200 s of the longest task, in whole 5 min). Measured on tasks of 12 "
-        "frames of hela on EPYC: larger ones need more."
-    )
-
-
-def test_what_nobody_measured_is_not_asked_for():
-    said = asked(request(cpus=None, memory_bytes=None, work_per_window=None, gpus=1), "a.csv")
-    assert said.startswith("Each task at N = 4: 1 GPU and 10 min (2 x ")
-    assert "200 s of the longest task, in whole 5 min). Its memory was not measured." in said
-    assert "Measured on the tasks of a.csv: larger" in said
-    # Of a table nobody knows what its work counts, and its tasks may not have been timed.
-    said = asked(request(device=None, work_per_window=1_250_000.0, tasks_timed=False), "a.csv")
-    assert "Measured on tasks of 1250000 units of work of a.csv: larger ones" in said
-    assert (
-        "(2 x the 200 s of the longest trial, as no task was timed alone, in whole 5 min)" in said
-    )
+@pytest.mark.parametrize(
+    ("changes", "of", "said"),
+    [
+        (
+            *({}, "hela on EPYC"),
+            "2 cores, 3 GiB of memory (1.2 x the peak of 2 GiB, in whole GiB) and 10 min "
+            f"{TIME}. Measured on tasks of 12 frames of hela on EPYC: larger ones need more.",
+        ),
+        # What nobody measured is not asked for.
+        (
+            {"cpus": None, "memory_bytes": None, "work_per_window": None, "gpus": 1},
+            "a.csv",
+            f"1 GPU and 10 min {TIME}. Its memory was not measured. Measured on the tasks of "
+            "a.csv: larger ones need more.",
+        ),
+        # Of a table nobody knows what its work counts, and its tasks may not have been timed.
+        (
+            {"device": None, "work_per_window": 1_250_000.0, "tasks_timed": False},
+            "a.csv",
+            "2 cores, 3 GiB of memory (1.2 x the peak of 2 GiB, in whole GiB) and 10 min (2 x the "
+            "200 s of the longest trial, as no task was timed alone, in whole 5 min). Measured on "
+            "tasks of 1250000 units of work of a.csv: larger ones need more.",
+        ),
+    ],
+)
+def test_a_request_states_its_margins_and_what_it_was_measured_for(changes, of, said):
+    assert asked(request(**changes), of) == f"Each task at N = 4: {said}"
 
 
 def test_an_invalid_configuration_is_named_with_its_score_and_never_doubted(full):
@@ -177,22 +141,18 @@ def test_an_invalid_configuration_is_named_with_its_score_and_never_doubted(full
     assert doubt.startswith("`drift` (track at N = 1, 2 and 4): ")
 
 
-def test_limits_near_a_choice_are_its_own_and_the_next_larger_ones(full):
+def test_limits_near_a_choice_are_its_own_and_the_next_larger_valid_ones(full):
     curve, *_ = curves(full.configurations)
     causes = limits(full.trials)
     (own,) = (one for one in causes if curve.owns(one) and one.workers == 2)
-    larger = own.model_copy(update={"workers": 4})
-    largest = own.model_copy(update={"workers": 8})
-    of_another = own.model_copy(update={"stage": "other"})
+    larger, largest, of_another = (
+        own.model_copy(update=change)
+        for change in ({"workers": 4}, {"workers": 8}, {"stage": "other"})
+    )
     found = [own, larger, largest, of_another]
     assert limits_near(curve, [choice(workers=2), choice(workers=None)], found) == [own, larger]
     assert limits_near(curve, [choice(workers=None)], found) == []
-
-
-def test_an_invalid_n_is_passed_over_for_the_next_larger_valid_one(full):
-    of_track = full.configurations.filter(pl.col("stage") == "track").with_columns(
-        invalid=pl.col("workers") == 4
-    )
-    (curve,) = curves(of_track)
-    near = limits_near(curve, [choice(stage="track", workers=2)], limits(full.trials))
+    invalid = full.configurations.with_columns(invalid=pl.col("workers") == 4)
+    curve, *_ = curves(invalid)
+    near = limits_near(curve, [choice(workers=2)], found)
     assert [one.workers for one in near] == [2, 8]

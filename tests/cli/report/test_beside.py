@@ -1,7 +1,6 @@
 """Waiting, overlap and requests stand beside the wall time, and say what could be lowered."""
 
 import re
-from io import StringIO
 
 import polars as pl
 import pytest
@@ -9,11 +8,9 @@ import pytest
 from asread import printed
 from pyscale.analysis.requests import GIB
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.advice import too_much as too_much_of
 from pyscale.report.context import ReportContext
-from pyscale.report.csv import csv_text
 from pyscale.report.curves import curves
 from pyscale.report.markdown import write_markdown
 from pyscale.report.terminal import summary
@@ -35,7 +32,7 @@ def on_a_cluster(new_run, **asked):
         cpu_s=4.0,
         **asked,
     )
-    return trial_table(builder.tasks, builder.spans)
+    return builder.trials
 
 
 def markdown_of(tmp_path, trials):
@@ -54,46 +51,33 @@ def test_each_configuration_has_its_waiting_overlap_and_requests(tmp_path, new_r
     ]
 
 
-def test_the_csv_holds_the_same_for_scripts(tmp_path, new_run):
-    table = pl.read_csv(StringIO(csv_text(configurations(on_a_cluster(new_run)))))
-    row = table.row(1, named=True)
-    assert (row["windows"], row["nodes"], row["gap_s"]) == (4, 2, 1.25)
-    assert (row["queue_s"], row["queue_worst_s"], row["start_stagger_s"]) == (2.5, 2.5, 1.0)
-    assert (row["requested_memory_bytes"], row["memory_to_request_bytes"]) == (8 * GIB, 2 * GIB)
-    assert (row["memory_used_share"], row["cores_used"]) == (0.15625, 1.0)
+CORES = "a task requested 4 cores and used 1.00 on average (`cpus` in the site's file, or "
+CORES += "`--cpus-per-worker`)."
+MEMORY = "a task requested 8 GiB of memory and used at most 1.25; 2 GiB (1.2 times that, in whole "
+MEMORY += "GiB) suffices (`memory_gib` in the site's file);"
+NOTHING_ASKED = {"requested_cpus": None, "requested_memory_bytes": None}
 
 
-def too_much(new_run, **asked):
-    return list(too_much_of(curves(configurations(on_a_cluster(new_run, **asked)))))
-
-
-def test_what_nobody_used_is_named_with_what_is_enough(new_run):
-    assert too_much(new_run) == [
-        "segment: a task requested 8 GiB of memory and used at most 1.25; 2 GiB (1.2 times that, "
-        "in whole GiB) suffices (`memory_gib` in the site's file); a task requested 4 cores and "
-        "used 1.00 on average (`cpus` in the site's file, or `--cpus-per-worker`)."
-    ]
-
-
-def test_cores_alone_can_be_too_many(new_run):
-    (sentence,) = too_much(new_run, requested_memory_bytes=None)
-    assert sentence.startswith("segment: a task requested 4 cores")
-
-
-def test_what_was_needed_is_not_called_too_much(new_run):
-    assert too_much(new_run, requested_cpus=1, requested_memory_bytes=2 * GIB) == []
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, [f"segment: {MEMORY} {CORES}"]),
+        # Cores alone can be too many.
+        ({"requested_memory_bytes": None}, [f"segment: {CORES}"]),
+        # What was needed is not called too much.
+        ({"requested_cpus": 1, "requested_memory_bytes": 2 * GIB}, []),
+        (NOTHING_ASKED, []),
+    ],
+)
+def test_what_nobody_used_is_named_with_what_is_enough(new_run, asked, said):
+    assert list(too_much_of(curves(configurations(on_a_cluster(new_run, **asked))))) == said
 
 
 def test_where_nothing_was_asked_for_nothing_can_be_lowered(tmp_path, new_run):
-    own_machine = {"requested_cpus": None, "requested_memory_bytes": None}
-    trials = on_a_cluster(new_run, **own_machine)
-    assert too_much(new_run, **own_machine) == []
-    text = markdown_of(tmp_path, trials)
+    text = markdown_of(tmp_path, on_a_cluster(new_run, **NOTHING_ASKED))
     assert "| 1.25 | 0.95 |" in text
     assert "Requests to lower" not in text
-
-
-def test_a_table_of_wall_times_has_nothing_beside(tmp_path):
+    # A table of wall times has nothing beside.
     wall_times = pl.DataFrame({"stage": "track", "workers": [1, 2], "wall_s": [9.0, 5.0]})
     text = markdown_of(tmp_path, trials_from_wall_times(wall_times))
     assert "Waiting, overlap and resources" not in text
@@ -130,17 +114,13 @@ def shown(trials, width):
     return printed(summary(configurations(trials)), width=width)
 
 
-def test_the_terminal_shows_it_for_a_cluster_alone(new_run):
-    text = shown(on_a_cluster(new_run), 100)
-    assert re.search(r"segment +1 +1\.25 +8 +0\.95 +4$", text, re.MULTILINE)
-    assert "`memory_gib` in the site's file" in " ".join(text.split())
-    here = on_a_cluster(new_run, requested_cpus=None, requested_memory_bytes=None)
-    assert "asked for" not in shown(here, 100)
-
-
 @pytest.mark.parametrize("width", [60, 80, 100])
-def test_a_narrow_terminal_says_where_the_table_is(new_run, width):
+def test_the_terminal_shows_it_for_a_cluster_alone_or_says_where_the_table_is(new_run, width):
     text = shown(on_a_cluster(new_run), width)
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
     assert "…" not in text
     assert ("Queue wait" in text) != ("This table needs a wider terminal" in text)
+    if width == 100:
+        assert re.search(r"segment +1 +1\.25 +8 +0\.95 +4$", text, re.MULTILINE)
+        assert "`memory_gib` in the site's file" in " ".join(text.split())
+    assert "asked for" not in shown(on_a_cluster(new_run, **NOTHING_ASKED), width)

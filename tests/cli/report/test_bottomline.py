@@ -23,16 +23,11 @@ def of_times(*rows, **context):
 def test_every_stage_has_a_row_with_its_times_and_what_ran(full):
     works = {"segment": Work(data="a movie", how="Cellpose 3.1, pyscale-tiny")}
     about = full.context.model_copy(update={"works": works})
-    line = bottom_line(replace(full, context=about))
-    assert [stage.name for stage in line.stages] == [
-        "register_denoise",
-        "segment",
-        "contact",
-        "track",
+    first, segment, *others = bottom_line(replace(full, context=about)).stages
+    assert [stage.name for stage in (first, segment, *others)] == [
+        *("register_denoise", "segment", "contact", "track")
     ]
-    segment = line.stages[1]
-    assert segment.algorithm == "Cellpose 3.1, pyscale-tiny"
-    assert line.stages[0].algorithm is None
+    assert (first.algorithm, segment.algorithm) == (None, "Cellpose 3.1, pyscale-tiny")
     own = full.configurations.filter(stage="segment")
     assert [one.workers for one in segment.points] == own["workers"].to_list()
     assert [one.wall_s for one in segment.points] == own["wall_s"].to_list()
@@ -104,73 +99,68 @@ def test_an_undecided_request_names_the_other_n():
     assert line.confidence == "undecided (56 %, else N = 2)"
 
 
-def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value():
+@pytest.mark.parametrize(
+    ("walls_s", "best", "shown_at", "limit"),
+    [
+        # Where one worker is best the next N says why, but for whole trials not what limits it.
+        (
+            {1: 10.0, 2: 9.0, 3: 8.9},
+            *(1, 2, "Not known: only whole trials were timed."),
+        ),
+        ({1: 10.0}, 1, None, "Not known: there is no other N with a valid output."),
+    ],
+)
+def test_the_next_n_says_what_is_gained(walls_s, best, shown_at, limit):
+    (line,) = of_times(*(("a", n, wall_s) for n, wall_s in walls_s.items())).stages
+    assert (line.best_value, line.limit_sentence) == (best, limit)
+    assert (line.shown and line.shown_at) == shown_at
+    if shown_at:
+        assert line.shown.speedup == pytest.approx(walls_s[1] / walls_s[shown_at])
+
+
+def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value(full):
     line = of_times(("a", 4, 10.0))
     assert line.request == (
         "Request for each task: 5 min (N = 4). Measured at one N: no speedup is known.",
     )
     assert line.confidence == ""
     assert "best value" not in line.model_dump_json(exclude={"stages"})
-
-
-def test_what_asks_for_care_is_told_once_with_its_stages(thin, broken):
-    line = bottom_line(thin)
-    assert line.trust == "with care"
-    assert any("more workers than cores" in one and ":" not in one for one in line.care)
-    assert line.notes == ("fewer than 6 trials",)
-    assert any(one.startswith("track: ") for one in bottom_line(broken).care)
-
-
-def test_the_next_run_is_the_first_that_has_a_line(thin):
-    without, first, second = (
-        Experiment(code="few-repeats", reason=name, workers=(1,), repeats=6, command=command)
-        for name, command in (("a", None), ("b", "pyscale run b"), ("c", "pyscale run c"))
-    )
-    line = bottom_line(replace(thin, next_runs=(without, first, second)))
-    assert line.next_run.command == "pyscale run b"
-    assert bottom_line(thin).next_run is None
-
-
-def test_without_stages_over_n_it_is_empty(full):
+    # Without stages over N it is empty.
     empty = replace(full, configurations=full.configurations.clear())
     assert bottom_line(empty).stages == ()
 
 
-def test_where_one_worker_is_best_the_next_n_says_why():
-    (line,) = of_times(("segment", 1, 10.0), ("segment", 2, 9.0), ("segment", 3, 8.9)).stages
-    assert (line.best_value, line.shown_at) == (1, 2)
-    assert line.shown.speedup == pytest.approx(10 / 9)
-
-
-def test_an_n_whose_output_is_wrong_is_shown_neither_as_a_speedup_nor_as_a_limit(
-    new_run, results_from
+def test_what_asks_for_care_is_told_once_with_its_stages_and_the_next_run_that_has_a_line(
+    thin, broken
 ):
-    run = new_run()
-    for block in range(6):
-        for count, same in ((1, True), (2, False), (4, True)):
-            compute_s = 1.0 if count == 2 else 9.0
-            workers = [{"compute": compute_s + 0.01 * block}] * count
-            run.trial("track", workers, block=block, agreement=1.0 if same else 0.1, same=same)
-    (line,) = bottom_line(results_from(run)).stages
+    line = bottom_line(thin)
+    assert (line.trust, line.notes, line.next_run) == ("with care", ("fewer than 6 trials",), None)
+    assert any("more workers than cores" in one and ":" not in one for one in line.care)
+    assert any(one.startswith("track: ") for one in bottom_line(broken).care)
+    runs = [
+        Experiment(code="few-repeats", reason=name, workers=(1,), repeats=6, command=command)
+        for name, command in (("a", None), ("b", "pyscale run b"), ("c", "pyscale run c"))
+    ]
+    line = bottom_line(replace(thin, next_runs=tuple(runs)))
+    assert line.next_run.command == "pyscale run b"
+
+
+def test_an_n_whose_output_is_wrong_is_shown_neither_as_a_speedup_nor_as_a_limit(new_run):
+    run = new_run().curve(
+        "track",
+        lambda n, block: (1.0 if n == 2 else 9.0) + 0.01 * block,
+        (1, 2, 4),
+        agreement=lambda n, _: 0.1 if n == 2 else 1.0,
+        same=lambda n, _: n != 2,
+    )
+    (line,) = bottom_line(run.results()).stages
     assert (line.best_value, line.shown_at) == (1, 4)
     assert " at N = 4" in line.limit_sentence
 
 
-def test_whole_trials_tell_nothing_of_what_limits():
-    (line,) = of_times(("segment", 1, 10.0), ("segment", 2, 6.0)).stages
-    assert line.limit_sentence == "Not known: only whole trials were timed."
-
-
-def test_a_single_n_has_neither_speedup_nor_limit():
-    (line,) = of_times(("segment", 1, 10.0)).stages
-    assert line.best_value == 1
-    assert line.shown is None
-    assert line.limit_sentence == "Not known: there is no other N with a valid output."
-
-
-def test_a_stage_whose_trials_all_failed_has_no_n(new_run, results_from):
+def test_a_stage_whose_trials_all_failed_has_no_n(new_run):
     builder = new_run().trial("track", [{"compute": 100.0}], failed=["w0"])
-    (line,) = bottom_line(results_from(builder)).stages
+    (line,) = bottom_line(builder.results()).stages
     assert line.best_value is None
     assert line.refusal
     assert line.trust == "no"

@@ -37,12 +37,17 @@ def test_the_answer_is_one_sentence(compared, thin):
 
 def test_what_differs_stands_before_the_verdicts(compared):
     difference = Difference(kind="hardware", what="processor", base="Xeon [1]", new="EPYC")
-    text = printed(shown(CONTEXT.model_copy(update={"differences": (difference,)}), compared))
+    text = words(compared, differences=(difference,))
     assert text.index("Xeon [1]") < text.index("machines, not code alone") < text.index("Verdict")
 
 
+def words(rows, **told):
+    """What is shown of verdicts, as one line."""
+    return " ".join(printed(shown(CONTEXT.model_copy(update=told), rows)).split())
+
+
 def test_flags_of_both_sides_are_letters_that_the_lines_below_explain(thin):
-    text = " ".join(printed(shown(CONTEXT, judged(comparison(thin.trials, thin.trials)))).split())
+    text = words(judged(comparison(thin.trials, thin.trials)))
     assert "not enough data (1) nwo / nwo" in text
     assert "1: Fewer than 6 timed trials in one of the two" in text
     assert "n few-repeats: Fewer than 6 timed trials" in text
@@ -50,28 +55,42 @@ def test_flags_of_both_sides_are_letters_that_the_lines_below_explain(thin):
     assert "Mann-Whitney" not in text
 
 
-def test_outputs_that_differ_are_said_with_their_quality(compared):
-    output = OutputComparison(stage="track", found="different", files=("tracks.parquet",))
-    text = printed(shown(CONTEXT.model_copy(update={"outputs": (output,)}), compared))
-    sentence = " ".join(text.split())
-    assert "track: the reference outputs differ (tracks.parquet)" in sentence
-    assert "at N = 1: base link_precision 0.984" in sentence
-    assert "; new link_precision 0.984" in sentence
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        (
+            {"found": "different", "files": ("tracks.parquet",)},
+            [
+                "track: the reference outputs differ (tracks.parquet)",
+                "at N = 1: base link_precision 0.984",
+                "; new link_precision 0.984",
+            ],
+        ),
+        # An output without a record proves nothing.
+        ({"found": "unknown"}, ["track: a reference output left no record"]),
+    ],
+    ids=["different", "unknown"],
+)
+def test_outputs_are_said_with_their_quality(compared, output, said):
+    outputs = (OutputComparison(stage="track", **output),)
+    text = words(compared, outputs=outputs)
+    assert all(one in text for one in said)
 
 
-def test_an_output_without_a_record_proves_nothing(compared):
-    output = OutputComparison(stage="track", found="unknown")
-    text = printed(shown(CONTEXT.model_copy(update={"outputs": (output,)}), compared))
-    assert "track: a reference output left no record" in " ".join(text.split())
-
-
-def test_settings_that_differ_are_no_difference_of_code_alone():
+def test_what_differs_and_how_much_runs_do_is_remarked():
     code = Difference(kind="code", what="numpy in track", base="1", new="2")
     setting = Difference(kind="settings", what="cache", base="cold", new="warm")
-    (of_code,) = remarks(CONTEXT.model_copy(update={"differences": (code,)}))
-    (of_both,) = remarks(CONTEXT.model_copy(update={"differences": (code, setting)}))
-    assert "the code differs" in of_code
-    assert "Settings differ" in of_both
+    for told, said in (
+        ({"differences": (code,)}, "the code differs"),
+        ({"differences": (code, setting)}, "Settings differ"),
+        # Runs of the version that differ little leave the margin as it is.
+        (
+            {"runs_differ_by": 0.021},
+            "Runs of the same version differ by up to 2.1 %: only a larger change is slower or "
+            "faster, and only one of more than 5 % worse or better.",
+        ),
+    ):
+        assert said in next(iter(remarks(CONTEXT.model_copy(update=told))))
 
 
 def test_a_stage_on_two_devices_is_named_by_both():
@@ -108,28 +127,15 @@ def test_a_difference_that_may_not_count_is_shown_and_explained(full):
     table = comparison(full.trials, close)
     assert set(table["verdict"]) <= {"slower", "not enough data"}
     slower = table.filter(verdict="slower").height
-    assert slower > 0
-    text = printed(shown(CONTEXT, judged(table)))
-    assert len(re.findall(r"\] +slower", text)) == slower
-    assert "slower, faster: there is a change beyond chance, perhaps of less than 5 %." in (
-        " ".join(text.split())
-    )
+    text = words(judged(table))
+    assert len(re.findall(r"\] slower", text)) == slower > 0
+    assert "slower, faster: there is a change beyond chance, perhaps of less than 5 %." in text
 
 
 def test_what_is_paired_by_blocks_says_so(full):
     slower = full.trials.with_columns(wall_s=1.3 * pl.col("wall_s"))
-    rows = judged(comparison(full.trials, slower, paired=True))
-    text = " ".join(printed(shown(CONTEXT.model_copy(update={"paired": True}), rows)).split())
+    text = words(judged(comparison(full.trials, slower, paired=True)), paired=True)
     assert "One-sided Wilcoxon signed-rank tests of the blocks that timed both" in text
     assert "--against" not in text
     # Sixteen configurations are more than six blocks can tell apart.
     assert "for this number of blocks: no difference, however large" in text
-
-
-def test_runs_of_the_version_that_differ_little_leave_the_margin_as_it_is():
-    context = CONTEXT.model_copy(update={"runs_differ_by": 0.021})
-    (first, _) = remarks(context)
-    assert first == (
-        "Runs of the same version differ by up to 2.1 %: only a larger change is slower or "
-        "faster, and only one of more than 5 % worse or better."
-    )

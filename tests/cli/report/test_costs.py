@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.spending import Prices
-from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import csv_texts
@@ -20,9 +19,7 @@ TWO_CORES = {"segment": 2}
 
 def two_workers(new_run, **asked):
     """An hour by one worker, and half an hour by each of two, of 80 frames."""
-    builder = new_run().trial("segment", [{"compute": 3600.0}], **asked)
-    builder.trial("segment", [{"compute": 1800.0}] * 2, **asked)
-    return trial_table(builder.tasks, builder.spans)
+    return new_run().curve("segment", lambda n, _: 3600.0 / n, blocks=1, **asked).trials
 
 
 def section(tmp_path, results):
@@ -97,7 +94,7 @@ def test_energy_and_work_of_a_table_are_told(tmp_path):
     ]
 
 
-def test_drift_is_looked_for_where_a_table_tells_when_trials_began(new_run):
+def test_drift_is_looked_for_where_a_table_tells_when_trials_began():
     rows = [
         {"stage": "a", "workers": workers, "repeat": repeat, "wall_s": (10 + repeat) / workers}
         for repeat in range(9)
@@ -106,9 +103,10 @@ def test_drift_is_looked_for_where_a_table_tells_when_trials_began(new_run):
     table = pl.DataFrame(rows)
     minutes = pl.duration(minutes=pl.int_range(pl.len()))
     start = pl.datetime(2026, 3, 17, time_zone="UTC") + minutes
-    dated = analysed(
-        trials_from_wall_times(table.with_columns(start=start)), CONTEXT, interleaved=False
+    dated, plain = (
+        analysed(trials_from_wall_times(told), CONTEXT, interleaved=False)
+        for told in (table.with_columns(start=start), table)
     )
     assert [found.drifts for found in dated.drifts] == [True]
     assert dated.configurations["flags"].list.contains("drift").all()
-    assert analysed(trials_from_wall_times(table), CONTEXT, interleaved=False).drifts == []
+    assert plain.drifts == []

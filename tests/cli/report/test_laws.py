@@ -2,10 +2,10 @@
 
 import numpy as np
 import polars as pl
+import pytest
 
 from pyscale.analysis.fits import CurveFits, fit
 from pyscale.analysis.laws import Parameter
-from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.context import ReportContext
 from pyscale.report.laws import sentences
@@ -34,52 +34,62 @@ def test_a_sure_number_is_given_with_its_interval_and_residuals():
     )
 
 
-def test_n_of_most_throughput_is_given_where_kappa_is_told_from_0():
-    amdahl, usl = told(EIGHT * 3, sigma=0.05, kappa=0.005, noise=0.02)
-    assert amdahl.startswith("Not fitted: Amdahl's law misses the wall times by 52 %")
-    assert "contention sigma = 0.0505 (95 % interval 0.0456 to 0.0553)" in usl
-    assert "Throughput is highest at N* = 13.7 (95 % interval 13.6 to 13.9)." in usl
+@pytest.mark.parametrize(
+    ("counts", "law", "amdahl", "usl"),
+    [
+        # N of most throughput is given where kappa is told from 0.
+        (
+            *(EIGHT * 3, {"sigma": 0.05, "kappa": 0.005, "noise": 0.02}),
+            ["Not fitted: Amdahl's law misses the wall times by 52 %"],
+            [
+                "contention sigma = 0.0505 (95 % interval 0.0456 to 0.0553)",
+                "Throughput is highest at N* = 13.7 (95 % interval 13.6 to 13.9).",
+            ],
+        ),
+        # What noise hides is not distinguishable, and gives none.
+        (
+            *(FOUR * 6, {"sigma": 0.05, "noise": 0.03}, []),
+            [
+                "coherency kappa is not distinguishable from 0: at most 0.0024",
+                "estimate 0, the end of its range",
+                "No N*: kappa is not distinguishable from 0",
+            ],
+        ),
+        # An interval may reach past the measured N, and a law miss beyond the scatter.
+        (
+            *([*range(1, 9)] * 2, {"sigma": 0.1, "kappa": 0.015, "noise": 0.03}),
+            ["more than the trials scatter: the law does not quite describe the curve."],
+            ["exceeds the largest measured N (8)."],
+        ),
+        # A wide interval comes before the estimate.
+        (
+            *([1, 2, 4, 8, 16], {"sigma": 0.05, "kappa": 0.003, "noise": 0.05}, []),
+            [
+                "contention sigma is above 0 but imprecise: 0.025 to 0.095 (95 %",
+                "with one trial at each N, scatter and misfit cannot be separated",
+            ],
+        ),
+        # A miss of rounding alone is not told in digits.
+        (
+            *(EIGHT, {"sigma": 0.05}),
+            ["It misses the mean wall times by less than 0.001 % (N = "],
+            [],
+        ),
+    ],
+)
+def test_each_number_is_put_as_sure_as_it_is(counts, law, amdahl, usl):
+    for sentence, parts in zip(told(counts, **law), (amdahl, usl), strict=True):
+        assert all(part in sentence for part in parts)
+        assert parts or "highest" not in sentence
 
 
-def test_what_noise_hides_is_not_distinguishable_and_gives_no_n_of_most_throughput():
-    _, usl = told(FOUR * 6, sigma=0.05, noise=0.03)
-    assert "coherency kappa is not distinguishable from 0: at most 0.0024" in usl
-    assert "estimate 0, the end of its range" in usl
-    assert "No N*: kappa is not distinguishable from 0" in usl
-    assert "highest" not in usl
-
-
-def test_an_interval_that_reaches_past_the_measured_n_says_so():
-    _, usl = told([*range(1, 9)] * 2, sigma=0.1, kappa=0.015, noise=0.03)
-    assert usl.endswith("exceeds the largest measured N (8).")
-
-
-def test_a_law_that_misses_beyond_the_scatter_is_told_so():
-    amdahl, _ = told([*range(1, 9)] * 2, sigma=0.1, kappa=0.015, noise=0.03)
-    assert "more than the trials scatter: the law does not quite describe the curve." in amdahl
-
-
-def test_a_wide_interval_comes_before_the_estimate():
-    _, usl = told([1, 2, 4, 8, 16], sigma=0.05, kappa=0.003, noise=0.05)
-    assert "contention sigma is above 0 but imprecise: 0.025 to 0.095 (95 %" in usl
-    assert "with one trial at each N, scatter and misfit cannot be separated" in usl
-
-
-def test_an_interval_of_the_whole_range_determines_nothing():
+def test_an_interval_of_the_whole_range_determines_nothing_and_too_few_counts_give_no_fit():
     amdahl = fit("amdahl", FOUR, [1000, 600, 400, 310])
     whole = {"f": Parameter(value=0.2, low=0.0, high=1.0, at_bound=False)}
-    found = CurveFits(
-        suite=None,
-        stage="a",
-        device=None,
-        amdahl=amdahl.model_copy(update={"parameters": whole}),
-        usl=amdahl,
-    )
+    told_of = {"suite": None, "stage": "a", "device": None, "usl": amdahl}
+    found = CurveFits(amdahl=amdahl.model_copy(update={"parameters": whole}), **told_of)
     told_of_f = "serial part f is undetermined: anything from 0 to 1 fits (estimate 0.2)."
     assert told_of_f in next(sentences(found))
-
-
-def test_too_few_counts_are_the_reason_for_no_fit():
     assert told([1, 2] * 6, sigma=0.05, noise=0.01) == [
         "Not fitted: Amdahl's law needs at least 3 values of N; 2 were measured.",
         "Not fitted: the universal scalability law needs at least 4 values of N; 2 were measured.",
@@ -113,7 +123,7 @@ def test_drift_is_told_with_its_numbers_among_the_doubts(tmp_path, new_run):
         for workers in (1, 2) if block % 2 else (2, 1):
             wall_s = 100 / workers * (1 + 0.03 * block)
             builder.trial("segment", [{"compute": wall_s}] * workers, block=block)
-    trials = trial_table(builder.tasks, builder.spans)
+    trials = builder.trials
     write_markdown(tmp_path, analysed(trials, ReportContext(title="a run")))
     doubts = (tmp_path / "scaling_analysis.md").read_text().split("## Doubts")[1].split("##")[0]
     assert "- `drift` (segment at N = 1 and 2): Wall times rose or fell by 5 % or more" in doubts
@@ -121,27 +131,20 @@ def test_drift_is_told_with_its_numbers_among_the_doubts(tmp_path, new_run):
     assert "16 trials in 8 blocks)." in doubts
 
 
-def superlinear_lines(tmp_path, walls_s):
-    counts = [1, 2, 4, 8, 16][: len(walls_s)]
-    table = pl.DataFrame({"stage": "a", "workers": counts, "wall_s": walls_s})
-    trials = trials_from_wall_times(table)
-    write_markdown(tmp_path, analysed(trials, ReportContext(title="a table"), interleaved=False))
-    text = (tmp_path / "scaling_analysis.md").read_text()
-    return [line for line in text.splitlines() if "Efficiency is above 1 at N" in line]
-
-
-def test_a_law_that_ends_at_linear_says_where_the_curve_goes_beyond(tmp_path):
-    (line,) = superlinear_lines(tmp_path, [100.0, 48.0, 23.0, 11.0, 5.5])
-    assert line.endswith(
-        "Efficiency is above 1 at N = 2, 4, 8 and 16. Neither law allows that: both are linear at "
-        "best."
-    )
-
-
-def test_a_curve_below_linear_says_nothing_of_that(tmp_path):
-    assert superlinear_lines(tmp_path, [100.0, 52.0, 27.0, 14.5, 8.0]) == []
-
-
-def test_a_miss_of_rounding_alone_is_not_told_in_digits():
-    amdahl, _ = told(EIGHT, sigma=0.05)
-    assert "It misses the mean wall times by less than 0.001 % (N = " in amdahl
+@pytest.mark.parametrize(
+    ("walls_s", "said"),
+    [
+        (
+            [100.0, 48.0, 23.0, 11.0, 5.5],
+            "Efficiency is above 1 at N = 2, 4, 8 and 16. Neither law allows that: both are linear "
+            "at best.",
+        ),
+        ([100.0, 52.0, 27.0, 14.5, 8.0], None),
+    ],
+)
+def test_a_law_that_ends_at_linear_says_where_the_curve_goes_beyond(tmp_path, walls_s, said):
+    table = pl.DataFrame({"stage": "a", "workers": [1, 2, 4, 8, 16], "wall_s": walls_s})
+    results = analysed(trials_from_wall_times(table), ReportContext(title="a"), interleaved=False)
+    text = write_markdown(tmp_path, results).read_text()
+    lines = [line for line in text.splitlines() if "Efficiency is above 1 at N" in line]
+    assert [line.endswith(said) for line in lines] == [True] if said else lines == []

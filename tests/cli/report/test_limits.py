@@ -1,32 +1,20 @@
 """What limits scaling, in words: as sure as the resamples are."""
 
+from functools import partial
+
 import pytest
 
-from pyscale.analysis.causes import Beside, Cause, Limits
+from madeupadvice import cause, limits
+from pyscale.analysis.causes import Beside
 from pyscale.report.limits import NAMES, of_several, sentences
 
-START_UP = Cause(code="start-up", efficiency=0.93, gain=0.32, seconds=12.5, share_first=0.998)
-READING = Cause(code="reading", efficiency=0.91, gain=0.30, seconds=12.1, share_first=0.002)
-GREW = Cause(code="work-inflation", efficiency=0.9, gain=0.29, seconds=12, share_first=1)
-BUSY = Cause(code="busy", efficiency=0.786, gain=0.564, seconds=225, share_first=None)
+START_UP = cause("start-up", 0.93, 0.998, gain=0.32, seconds=12.5)
+READING = cause("reading", 0.91, 0.002, gain=0.30, seconds=12.1)
+GREW = cause("work-inflation", 0.9, 1, gain=0.29, seconds=12)
+BUSY = cause("busy", 0.786, None, gain=0.564, seconds=225)
 
 
-def limits_of(*causes, **changed):
-    found = {
-        "suite": "demo",
-        "stage": "segment",
-        "device": "cpu",
-        "workers": 4,
-        "baseline_workers": 1,
-        "trials": 6,
-        "efficiency": 0.61,
-        "causes": causes,
-        "not_measured": (),
-        "inflation": 1.31,
-        "cpu_growth": 1.28,
-        "beside": (),
-    }
-    return Limits(**(found | changed))
+limits_of = partial(limits, inflation=1.31, cpu_growth=1.28)
 
 
 def told(*causes, **changed):
@@ -71,25 +59,32 @@ def test_a_cause_is_put_as_likely_as_it_is(share, rest, said, confidence):
     assert confidence in sentence
 
 
-def test_without_a_main_cause_the_largest_is_given_with_what_it_costs():
-    small = Cause(code="imbalance", efficiency=0.99, gain=0.01, seconds=0.4, share_first=0.7)
-    assert told(small, efficiency=0.98) == [
-        "At N = 4 removing any single cause would raise the efficiency of 0.98 by less than 5 %. "
-        "The largest is imbalance (some workers had more to compute than others): without it, the "
-        "efficiency would be 0.99."
-    ]
-
-
-def test_a_loss_of_many_small_causes_is_told_so():
-    small = Cause(code="reading", efficiency=0.52, gain=0.02, seconds=0.4, share_first=0.7)
-    (sentence,) = told(small, efficiency=0.5)
-    assert "the sum of several causes, or of causes on different workers" in sentence
-
-
-def test_a_curve_without_loss_is_told_so():
-    none = Cause(code="reading", efficiency=1.0, gain=0.0, seconds=0.0, share_first=0.7)
-    (sentence,) = told(none, efficiency=1.0)
-    assert sentence == "At N = 4 no measured cause lowers the efficiency of 1.00."
+@pytest.mark.parametrize(
+    ("largest", "efficiency", "said"),
+    [
+        (
+            cause("imbalance", 0.99, 0.7, gain=0.01),
+            0.98,
+            "removing any single cause would raise the efficiency of 0.98 by less than 5 %. The "
+            "largest is imbalance (some workers had more to compute than others): without it, the "
+            "efficiency would be 0.99.",
+        ),
+        # A loss of many small causes.
+        (
+            cause("reading", 0.52, 0.7),
+            0.5,
+            "the sum of several causes, or of causes on different workers",
+        ),
+        (
+            cause("reading", 1.0, 0.7, gain=0.0, seconds=0.0),
+            1.0,
+            "At N = 4 no measured cause lowers the efficiency of 1.00.",
+        ),
+    ],
+)
+def test_without_a_main_cause_the_largest_is_given_with_what_it_costs(largest, efficiency, said):
+    (sentence,) = told(largest, efficiency=efficiency)
+    assert said in sentence
 
 
 def test_growth_is_told_by_what_is_known_of_processor_time():
@@ -118,19 +113,12 @@ def test_a_wait_that_was_not_measured_is_said():
     )
 
 
-def test_wall_times_alone_name_no_cause():
-    assert told(not_measured=tuple(NAMES)) == [
-        "At N = 4 the limit of scaling is unknown: only whole trials were timed."
-    ]
-
-
-def test_what_is_true_of_several_worker_counts_is_said_once():
-    found = [limits_of(workers=workers) for workers in (2, 4)]
+def test_wall_times_alone_name_no_cause_and_what_is_true_of_several_n_is_said_once():
+    unknown = "the limit of scaling is unknown: only whole trials were timed."
+    assert told(not_measured=tuple(NAMES)) == [f"At N = 4 {unknown}"]
     of_cause = limits_of(START_UP, workers=8)
-    assert list(of_several([*found, of_cause])) == [
-        "At N = 2 and 4 the limit of scaling is unknown: only whole trials were timed.",
-        *sentences(of_cause),
-    ]
+    several = [*(limits_of(workers=workers) for workers in (2, 4)), of_cause]
+    assert list(of_several(several)) == [f"At N = 2 and 4 {unknown}", *sentences(of_cause)]
 
 
 @pytest.mark.parametrize("code", NAMES)

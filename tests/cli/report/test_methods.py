@@ -57,7 +57,7 @@ def test_every_shipped_entry_says_where_it_is_found(key, entry):
     assert entry.count("{") == entry.count("}")
 
 
-def test_the_paragraph_says_what_was_timed_on_what_and_how(full):
+def test_the_paragraph_says_what_was_timed_on_what_and_how_and_cites_what_is_listed(full):
     text = paragraph(replace(full, context=RUN))
     for said in (
         "with pyscale 0.1.0 [@pyscale] on AMD EPYC (2 cores, 24 GiB of memory, no GPU, Linux).",
@@ -68,10 +68,6 @@ def test_the_paragraph_says_what_was_timed_on_what_and_how(full):
         "segment ran a toy.",
     ):
         assert said in text
-
-
-def test_the_bibliography_has_what_the_paragraph_cites_and_no_more(full):
-    text = paragraph(replace(full, context=RUN))
     bibtex = bibliography(text, RUN)
     assert list(entries(bibtex)) == cited(text)
     assert "note = {Somebody 2020, https://doi.org/10.1/2}" in bibtex

@@ -70,72 +70,48 @@ STACKS = {
     "no imports to speak of": {"container_start", "python_start", "model_load"},
 }
 """Parts that a bar may lack."""
-
-
-def neighbours(absent):
-    parts = [part for part in palette.PARTS if part not in {"busy", "queue", *absent}]
-    return list(itertools.pairwise(parts))
+CALLS = {"on a GPU": set(), "on a CPU": {1, 3}, "without a size model": {10}}
+"""Places of parts that a call may lack."""
+PARTS = {part: color for part, color in palette.PARTS.items() if part not in {"busy", "queue"}}
+OF_A_CALL = (*palette.CALL_PARTS, palette.PARTS["unattributed"])
+BARS = {
+    **{
+        name: [color for part, color in PARTS.items() if part not in absent]
+        for name, absent in STACKS.items()
+    },
+    **{
+        f"a call {name}": [color for place, color in enumerate(OF_A_CALL) if place not in absent]
+        for name, absent in CALLS.items()
+    },
+}
+"""Colours of each bar, as they lie on each other."""
+"""Parts that a bar may lack."""
 
 
 def test_every_part_of_the_time_has_a_colour():
     assert set(palette.PARTS) >= {*TASK_PHASES, "unattributed", "idle", "busy", "queue"}
 
 
-@pytest.mark.parametrize("absent", STACKS.values(), ids=STACKS)
-def test_parts_that_touch_differ_in_grey(absent):
-    for one, other in neighbours(absent):
-        step = abs(lightness(palette.PARTS[one]) - lightness(palette.PARTS[other]))
-        assert step >= 10, (one, other, step)
-
-
-@pytest.mark.parametrize("matrix", VISION.values(), ids=VISION)
-@pytest.mark.parametrize("absent", STACKS.values(), ids=STACKS)
-def test_parts_that_touch_differ_by_any_colour_vision(absent, matrix):
-    for one, other in neighbours(absent):
-        difference = seen_difference(palette.PARTS[one], palette.PARTS[other], matrix)
-        assert difference >= 15, (one, other, difference)
-
-
-@pytest.mark.parametrize("matrix", VISION.values(), ids=VISION)
-def test_any_two_parts_differ_by_any_colour_vision(matrix):
-    parts = {color for part, color in palette.PARTS.items() if part != "queue"}
-    for one, other in itertools.combinations(sorted(parts), 2):
-        assert seen_difference(one, other, matrix) >= 8, (one, other)
-
-
-CALLS = {
-    "on a GPU": set(),
-    "on a CPU": {1, 3},
-    "without a size model": {10},
-}
-"""Places of parts that a call may lack."""
-
-
-def call_neighbours(absent):
-    colours = [c for place, c in enumerate(palette.CALL_PARTS) if place not in absent]
-    return list(itertools.pairwise([*colours, palette.PARTS["unattributed"]]))
-
-
-@pytest.mark.parametrize("absent", CALLS.values(), ids=CALLS)
-def test_parts_of_a_call_that_touch_differ_in_grey_and_by_any_colour_vision(absent):
-    for one, other in call_neighbours(absent):
+@pytest.mark.parametrize("bar", BARS.values(), ids=BARS)
+def test_parts_that_touch_differ_in_grey_and_by_any_colour_vision(bar):
+    for one, other in itertools.pairwise(bar):
         assert abs(lightness(one) - lightness(other)) >= 10, (one, other)
-        for matrix in VISION.values():
-            assert seen_difference(one, other, matrix) >= 15, (one, other)
+        for name, matrix in VISION.items():
+            assert seen_difference(one, other, matrix) >= 15, (one, other, name)
 
 
 @pytest.mark.parametrize("matrix", VISION.values(), ids=VISION)
-def test_any_two_parts_of_a_call_differ_by_any_colour_vision(matrix):
-    colours = (*palette.CALL_PARTS, palette.PARTS["unattributed"])
-    for one, other in itertools.combinations(colours, 2):
+@pytest.mark.parametrize(
+    "colours",
+    [{color for part, color in palette.PARTS.items() if part != "queue"}, OF_A_CALL],
+    ids=["of a bar", "of a call"],
+)
+def test_any_two_parts_differ_by_any_colour_vision(colours, matrix):
+    for one, other in itertools.combinations(sorted(colours), 2):
         assert seen_difference(one, other, matrix) >= 8, (one, other)
 
 
-def test_every_mark_is_seen_on_white():
-    marks = (palette.SINGLE, palette.IDEAL, palette.INVALID, *palette.CURVES)
-    for color in marks:
+def test_every_mark_is_seen_on_white_and_curves_have_a_shape_each():
+    for color in (palette.SINGLE, palette.IDEAL, palette.INVALID, *palette.CURVES):
         assert lightness(color) < 75, color
-
-
-def test_curves_have_a_shape_each():
     assert len(palette.CURVES) == len(palette.SHAPES) == len(set(palette.SHAPES))

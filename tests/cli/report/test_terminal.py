@@ -30,15 +30,13 @@ def test_what_was_not_measured_is_a_dash_and_names_are_taken_as_they_are():
 
 
 @pytest.mark.parametrize("width", [60, 80])
-@pytest.mark.parametrize("which", ["full", "thin"])
-def test_a_narrow_terminal_keeps_names_and_whole_numbers(which, width, full, thin):
-    table = {"full": full, "thin": thin}[which].configurations
-    text = shown(table, width)
+def test_a_narrow_terminal_keeps_names_and_whole_numbers(results, width):
+    text = shown(results.configurations, width)
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
     assert "…" not in text
     for stage in ("register", "segment", "contact", "track"):
         assert f"\n{stage}" in text
-    for row in table.iter_rows(named=True):
+    for row in results.configurations.iter_rows(named=True):
         assert f"{row['speedup']:.2f}" in text
     says_so = "Efficiency and its factors need a wider terminal" in text
     assert says_so == ("effi-" not in text)
@@ -52,19 +50,16 @@ HOW = {
 }
 
 
-def named(results):
-    works = {stage: Work(data="a movie", how=how) for stage, how in HOW.items()}
-    return replace(results, context=results.context.model_copy(update={"works": works}))
-
-
-def verdict(results, width=100):
-    return printed(summary_of(results), width=width, crop=False)
+@pytest.fixture(params=["full", "thin"])
+def results(request):
+    return request.getfixturevalue(request.param)
 
 
 @pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize("which", ["full", "thin"])
-def test_it_fits_the_terminal_and_names_what_ran(which, width, full, thin):
-    text = verdict(named({"full": full, "thin": thin}[which]), width)
+def test_it_fits_the_terminal_and_names_what_ran(results, width):
+    works = {stage: Work(data="a movie", how=how) for stage, how in HOW.items()}
+    context = results.context.model_copy(update={"works": works})
+    text = printed(summary_of(replace(results, context=context)), width=width, crop=False)
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
     assert "…" not in text
     assert len(text.splitlines()) <= 18
@@ -76,4 +71,5 @@ def test_it_fits_the_terminal_and_names_what_ran(which, width, full, thin):
 def test_the_line_to_paste_is_never_broken(thin):
     command = "pyscale run pipeline --data " + "x" * 100
     one = Experiment(code="few-repeats", reason="", workers=(1,), repeats=6, command=command)
-    assert f"Surer by: {command}\n" in verdict(replace(thin, next_runs=(one,)), 60)
+    text = printed(summary_of(replace(thin, next_runs=(one,))), width=60, crop=False)
+    assert f"Surer by: {command}\n" in text

@@ -10,21 +10,36 @@ from pyscale.validation.findings import Speed
 from pyscale.validation.judging import MeasuredEntry, judged
 from validated import FED_BY, OTHER, expected_of_two, found_of, gave, trial
 
-
-def test_a_right_installation_is_told_so_first():
-    assert headline(found_of()) == (
-        "This installation computes what it should: segment and track give the same bytes as the "
-        "reference installation."
-    )
+RIGHT = "This installation computes what it should:"
+THEIRS = "the reference installation"
 
 
-def test_the_headline_tells_bytes_from_tolerance():
-    assert headline(found_of(track=[trial(sha256=OTHER)])) == (
-        "This installation computes what it should: segment gives the same bytes as the reference "
-        "installation and track gives results within tolerance of it."
-    )
-    only = headline(found_of(segment=[trial(sha256=OTHER)], track=[trial(sha256=OTHER)]))
-    assert "segment and track give results within tolerance of the reference inst" in only
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            found_of(),
+            f"{RIGHT} segment and track give the same bytes as {THEIRS}.",
+        ),
+        # Bytes are told from tolerance.
+        (
+            found_of(track=[trial(sha256=OTHER)]),
+            f"{RIGHT} segment gives the same bytes as {THEIRS} and track gives results within "
+            "tolerance of it.",
+        ),
+        (
+            found_of(segment=[trial(sha256=OTHER)], track=[trial(sha256=OTHER)]),
+            f"{RIGHT} segment and track give results within tolerance of {THEIRS}.",
+        ),
+        (
+            found_of("the seed is 3 instead of 0"),
+            "Validation without a verdict: the seed is 3 instead of 0.",
+        ),
+    ],
+    ids=["same bytes", "one within tolerance", "both within tolerance", "other data"],
+)
+def test_the_headline_tells_what_the_installation_computes(found, said):
+    assert headline(found) == said
 
 
 def test_the_headline_names_what_was_left_out():
@@ -87,21 +102,16 @@ def test_a_trial_that_failed_beside_right_ones_is_told():
     )
 
 
-def test_a_run_on_other_data_says_why_nothing_follows():
-    found = found_of("the seed is 3 instead of 0")
-    assert headline(found).endswith("without a verdict: the seed is 3 instead of 0.")
-
-
 def speed_of(low, high):
     speed = Speed(
         entry="segment",
         workers=1,
         reference="theirs",
         wall_s=5,
+        speedup=2,
         reference_s=10,
         trials=3,
         reference_trials=6,
-        speedup=2,
         speedup_low=low,
         speedup_high=high,
     )

@@ -36,30 +36,26 @@ def test_numbers_have_three_digits_and_keep_those_before_the_point(value, text):
     assert number(value) == text
 
 
-def test_waiting_is_told_to_the_hundredth_of_a_second():
-    values = (None, 0.0, 0.000327, 0.717, 1.09, 124.4)
-    assert [coarse(value) for value in values] == ["-", "0", "0.00", "0.72", "1.09", "124"]
-
-
-def test_rounding_noise_of_a_clock_is_not_printed():
-    assert seconds(3e-14) == "0"
-    assert growth(-3e-14) == "0"
-    assert growth(2.5) == "+2.50"
-    assert growth(-2.5) == "-2.50"
-
-
-def test_an_agreement_is_1_only_where_it_is():
-    assert [score(value) for value in (1.0, 0.99999, 0.5, None)] == ["1", "0.9999", "0.5000", "-"]
-
-
-def test_absent_values_are_dashes():
-    assert (ratio(None), quality("{}")) == ("-", "-")
-
-
-def test_lists_read_as_sentences():
-    assert listing([]) == ""
-    assert listing([1]) == "1"
-    assert listing([1, 2, 4]) == "1, 2 and 4"
+@pytest.mark.parametrize(
+    ("write", "texts"),
+    [
+        (
+            coarse,
+            {None: "-", 0.0: "0", 0.000327: "0.00", 0.717: "0.72", 1.09: "1.09", 124.4: "124"},
+        ),
+        # Rounding noise of a clock is not printed.
+        (seconds, {3e-14: "0"}),
+        (growth, {-3e-14: "0", 2.5: "+2.50", -2.5: "-2.50"}),
+        # An agreement is 1 only where it is.
+        (score, {1.0: "1", 0.99999: "0.9999", 0.5: "0.5000", None: "-"}),
+        (ratio, {None: "-"}),
+        (quality, {"{}": "-"}),
+        (listing, {(): "", (1,): "1", (1, 2, 4): "1, 2 and 4"}),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_values_are_written_as_their_kind_is(write, texts):
+    assert {value: write(value) for value in texts} == texts
 
 
 @pytest.mark.parametrize(

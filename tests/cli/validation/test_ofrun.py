@@ -3,10 +3,11 @@
 import polars as pl
 import pytest
 
+from madeupreference import reference as made_up
 from mockruns import tell
 from pyscale.executors.mock import MockEnd
 from pyscale.references.files import read_reference, shipped_folder
-from pyscale.references.model import Loaded, Reference
+from pyscale.references.model import Loaded
 from pyscale.store.folder import RunFolder
 from pyscale.suite import load_suite
 from pyscale.validation import ofrun
@@ -88,18 +89,8 @@ def trials(*times, workers=1):
     )
 
 
-def reference(*times, work_id="work", sweep="workers"):
-    told = Reference(
-        name="theirs",
-        title="Theirs",
-        source="They",
-        figures="wall times",
-        hardware={"processor": "theirs"},
-        caveats=("One.",),
-        sweep=sweep,
-        stages={"segment": "segment"},
-        work_id=work_id,
-    )
+def reference(*times, work_id="work"):
+    told = made_up(name="theirs", stages={"segment": "segment"}, work_id=work_id)
     return Loaded(told, trials(*times).drop("valid"))
 
 

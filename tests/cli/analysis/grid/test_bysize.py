@@ -43,9 +43,9 @@ def flattening(grid, lengths=LENGTHS_PX, **cuda):
     """Steady calls whose ratio is 10 A / (A + 0.1); first ones are alike on both."""
     for length_px in lengths:
         area = length_px**2 / 1e6
-        grid.trial({"length_px": length_px, "device": "cpu"}, [9.0, area])
+        grid.at({"length_px": length_px, "device": "cpu"}, [9.0, area])
         call_s = (area + 0.1) / 10
-        grid.trial({"length_px": length_px, "device": "cuda"}, [9.0, call_s], **cuda)
+        grid.at({"length_px": length_px, "device": "cuda"}, [9.0, call_s], **cuda)
 
 
 def test_each_measure_has_a_ceiling_of_its_own(grid):
@@ -58,8 +58,8 @@ def test_each_measure_has_a_ceiling_of_its_own(grid):
 
 def test_points_that_did_other_work_enter_no_fit(grid):
     flattening(grid)
-    grid.trial({"length_px": 3000, "device": "cpu"}, [9.0, 9.0])
-    grid.trial({"length_px": 3000, "device": "cuda"}, [9.0, 900.0], same=False)
+    grid.at({"length_px": 3000, "device": "cpu"}, [9.0, 9.0])
+    grid.at({"length_px": 3000, "device": "cuda"}, [9.0, 900.0], same=False)
     (steady,) = (one for one in grid.found().ceilings if one.measure == "steady")
     assert (steady.sizes, steady.largest_px) == (5, 2016)
     assert steady.ceiling == pytest.approx(10)
@@ -76,7 +76,7 @@ def test_three_sizes_give_a_sentence_and_no_ceiling(grid):
 def test_over_another_axis_than_size_there_is_no_ceiling(grid):
     for batch_size in (1, 2, 4, 8):
         for device in ("cpu", "cuda"):
-            grid.trial({"length_px": 224, "batch_size": batch_size, "device": device}, [9.0, 1.0])
+            grid.at({"length_px": 224, "batch_size": batch_size, "device": device}, [9.0, 1.0])
     found = grid.found(against="batch_size")
     assert found.ceilings == ()
     assert found.ratios["ratio"].len() == 8
@@ -124,8 +124,8 @@ def test_it_wins_from_the_first_size_above_the_last_at_which_it_may_lose(
 
 def test_each_curve_has_its_own(grid):
     for length_px, cuda_s in ((224, 2.0), (448, 0.5)):
-        grid.trial({"length_px": length_px, "device": "cpu"}, [1.0, 1.0])
-        grid.trial({"length_px": length_px, "device": "cuda"}, [9.0, cuda_s])
+        grid.at({"length_px": length_px, "device": "cpu"}, [1.0, 1.0])
+        grid.at({"length_px": length_px, "device": "cuda"}, [9.0, cuda_s])
     first, steady = sorted(grid.found().wins, key=lambda one: one.measure)
     assert (first.measure, first.from_px) == ("first", None)
     assert (steady.measure, steady.from_px, steady.smallest_px) == ("steady", 448, 224)

@@ -9,14 +9,14 @@ CUDA = {"length_px": 224, "device": "cuda"}
 @pytest.fixture
 def both(grid):
     """A network ten times as fast, dynamics that are not, and a transfer that the CPU lacks."""
-    grid.trial(
+    grid.at(
         CPU,
         [20.0, 10.0, 10.0],
         builds=[2.0],
         parts={"network": 18.0},
         later_parts={"network": 8.0, "flow_dynamics": 1.0, "stitch": 0.5},
     )
-    grid.trial(
+    grid.at(
         CUDA,
         [9.0, 3.0, 3.0],
         parts={"network": 8.0},
@@ -39,8 +39,8 @@ def test_parts_and_what_none_covers_are_the_call(both):
 
 
 def test_a_process_counts_once_however_many_calls_it_made(grid):
-    grid.trial(CPU, [9.0, 2.0, 2.0, 2.0], later_parts={"network": 1.0})
-    grid.trial(CPU, [9.0, 6.0], block=2, later_parts={"network": 5.0})
+    grid.at(CPU, [9.0, 2.0, 2.0, 2.0], later_parts={"network": 1.0})
+    grid.at(CPU, [9.0, 6.0], block=2, later_parts={"network": 5.0})
     (network, unattributed) = grid.found().parts["part_s"]
     assert (network, unattributed) == (3.0, 1.0)
 
@@ -55,7 +55,7 @@ def test_a_process_counts_once_however_many_calls_it_made(grid):
     ],
 )
 def test_the_parts_are_those_of_calls(grid, calls, builds):
-    grid.trial(CPU, calls, builds=builds, parts={"network": 3.0})
+    grid.at(CPU, calls, builds=builds, parts={"network": 3.0})
     rows = grid.found().parts.select("part", "part_s", "share").rows()
     assert rows == [("network", 3.0, 0.75), ("unattributed", 1.0, 0.25)]
 
@@ -91,20 +91,17 @@ def test_what_is_no_faster_bounds_the_ratio(both):
     ],
 )
 def test_what_is_sped_up_bounds_nothing(grid, cpu, cuda, slow, unaided_s, bound):
-    grid.trial(CPU, [9.0, 3.0], parts=cpu).trial(CUDA, [9.0, 2.4], parts=cuda)
+    grid.at(CPU, [9.0, 3.0], parts=cpu).at(CUDA, [9.0, 2.4], parts=cuda)
     (row,) = grid.found().unaided.to_dicts()
     assert (row["parts"], row["unaided_s"], row["bound"]) == (slow, unaided_s, bound)
 
 
-def test_parts_are_medians_over_timed_trials(grid):
-    for block, network_s in ((1, 1.0), (2, 3.0), (3, 2.0)):
-        grid.trial(CPU, [9.0, 4.0], block=block, parts={"network": network_s})
-    grid.trial(CPU, [9.0, 4.0], block=4, parts={"network": 4.0}, attempt=2)
-    assert grid.found().parts["part_s"][0] == 2
-
-
-def test_calls_without_parts_have_none(grid):
-    grid.trial(CPU, [4.0, 3.0], builds=[1.0])
+def test_parts_are_medians_over_timed_trials_and_calls_without_parts_have_none(grid):
+    grid.at(CPU, [4.0, 3.0], builds=[1.0])
     found = grid.found()
     assert found.parts.is_empty()
     assert found.unaided.is_empty()
+    for block, network_s in ((2, 1.0), (3, 3.0), (4, 2.0)):
+        grid.at(CPU, [9.0, 4.0], block=block, parts={"network": network_s})
+    grid.at(CPU, [9.0, 4.0], block=5, parts={"network": 4.0}, attempt=2)
+    assert grid.found().parts["part_s"][0] == 2

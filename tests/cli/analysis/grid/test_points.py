@@ -16,18 +16,22 @@ def only(grid, **how):
 
 
 def test_the_first_call_is_told_apart_from_the_later_ones(grid):
-    grid.trial(CPU, [5.0, 2.0, 4.0], builds=[1.5])
-    row = only(grid)
+    grid.at(CPU, [5.0, 2.0, 4.0], builds=[1.5])
+    # One call a process is a first one.
+    grid.at(CUDA, [5.0])
+    row, alone = grid.found().points.to_dicts()
     assert (row["first_s"], row["steady_s"], row["start_s"]) == (5, 3, 1.5)
     assert (row["trials"], row["calls"]) == (1, 3)
     assert list(row) == list(POINT_SCHEMA)
+    assert (alone["first_s"], alone["steady_s"]) == (5, None)
+    assert alone["throughput_mp_s"] == pytest.approx(224**2 / 1e6 / 5)
 
 
 def test_the_median_over_trials_has_an_interval_from_six_on(grid):
     for block in range(1, 6):
-        grid.trial(CPU, [9.0, float(block)], block=block)
+        grid.at(CPU, [9.0, float(block)], block=block)
     assert (only(grid)["steady_s"], only(grid)["steady_s_low"]) == (3, None)
-    grid.trial(CPU, [9.0, 6.0], block=6)
+    grid.at(CPU, [9.0, 6.0], block=6)
     row = only(grid)
     assert (row["steady_s"], row["steady_s_low"], row["steady_s_high"]) == (3.5, 1, 6)
     # Throughput falls where times rise, and its ends change places.
@@ -35,32 +39,24 @@ def test_the_median_over_trials_has_an_interval_from_six_on(grid):
     assert row["throughput_mp_s_high"] == pytest.approx(row["megapixels"] / 1)
 
 
-def test_one_call_a_process_is_a_first_one(grid):
-    grid.trial(CPU, [5.0])
-    row = only(grid)
-    assert row["steady_s"] is None
-    assert row["first_s"] == 5
-    assert row["throughput_mp_s"] == pytest.approx(224**2 / 1e6 / 5)
-
-
 def test_the_size_is_that_of_what_the_call_was_given(grid):
-    grid.trial({"length_px": "full", "device": "cpu"}, [5.0, 4.0], length_px=300)
+    grid.at({"length_px": "full", "device": "cpu"}, [5.0, 4.0], length_px=300)
     row = only(grid)
     assert (row["pixels"], row["megapixels"], row["length_px"]) == (90_000, 0.09, 300)
     assert json.loads(row["point"]) == {"length_px": "full", "device": "cpu"}
 
 
 def test_the_throughput_of_several_workers_is_the_sum_of_theirs(grid):
-    grid.trial(CPU, [9.0, 2.0], [9.0, 4.0])
+    grid.at(CPU, [9.0, 2.0], [9.0, 4.0])
     row = only(grid)
     assert row["throughput_mp_s"] == pytest.approx(row["megapixels"] * (1 / 2 + 1 / 4))
     assert row["throughput_mp_s"] == pytest.approx(2 * row["megapixels"] / row["steady_s"])
 
 
 def test_the_published_protocol_is_the_mean_and_scatter_of_building_and_calling(grid):
-    grid.trial(CPU, [3.0, 2.0, 4.0], builds=[1.0, 1.0, 1.0])
+    grid.at(CPU, [3.0, 2.0, 4.0], builds=[1.0, 1.0, 1.0])
     # A model that is built once is not the published protocol.
-    grid.trial(CUDA, [3.0, 2.0], builds=[1.0])
+    grid.at(CUDA, [3.0, 2.0], builds=[1.0])
     row, once = grid.found().points.to_dicts()
     assert (row["published_s"], row["published_sd_s"], row["published_calls"]) == (4, 1, 3)
     assert (row["published_s_low"], row["published_s_high"]) == (3, 5)
@@ -69,23 +65,16 @@ def test_the_published_protocol_is_the_mean_and_scatter_of_building_and_calling(
 
 
 def test_a_trial_that_was_tried_again_is_not_timed_unless_asked_for(grid):
-    grid.trial(CPU, [5.0, 2.0])
-    grid.trial(CPU, [5.0, 8.0], block=2, attempt=2)
+    grid.at(CPU, [5.0, 2.0])
+    grid.at(CPU, [5.0, 8.0], block=2, attempt=2)
     assert (only(grid)["steady_s"], only(grid)["trials"]) == (2, 1)
     counted = only(grid, count_retried=True)
     assert (counted["steady_s"], counted["trials"]) == (5, 2)
 
 
-def test_a_point_whose_trials_all_failed_has_a_row_without_times(grid):
-    grid.trial(CPU, [5.0, 2.0], status="failed")
-    row = only(grid)
-    assert (row["trials"], row["calls"], row["steady_s"]) == (0, 0, None)
-    assert row["flags"] == ["few-repeats", "failed-trials"]
-
-
 def test_what_a_task_held_and_used_are_medians_over_tasks(grid):
     for block, (peak, energy_j) in enumerate([(100, 5.0), (300, 9.0), (200, 7.0)], start=1):
-        grid.trial(CUDA, [2.0, 1.0], block=block, gpu_own_peak_bytes=peak, gpu_energy_j=energy_j)
+        grid.at(CUDA, [2.0, 1.0], block=block, gpu_own_peak_bytes=peak, gpu_energy_j=energy_j)
     row = only(grid)
     assert (row["gpu_own_peak_bytes"], row["gpu_energy_j"], row["objects"]) == (200, 7, 100)
     assert row["cpu_energy_j"] is None
@@ -94,7 +83,7 @@ def test_what_a_task_held_and_used_are_medians_over_tasks(grid):
 def test_the_worst_comparison_with_the_bases_output_counts(grid):
     for block, score in ((1, 0.98), (2, 0.9)):
         details = {"ap_iou50": 1.0, "ap_iou90": score, "cells_reference": 119, "cells_other": 116}
-        grid.trial(CUDA, [2.0, 1.0], block=block, beside=details)
+        grid.at(CUDA, [2.0, 1.0], block=block, beside=details)
     row = only(grid)
     assert (row["beside_ap_iou50"], row["beside_ap_iou90"]) == (1, 0.9)
     assert (row["beside_objects"], row["beside_objects_base"]) == (116, 119)
@@ -103,7 +92,7 @@ def test_the_worst_comparison_with_the_bases_output_counts(grid):
 def test_a_series_is_named_by_what_varies_beside_size_and_device(grid):
     for batch_size in (1, 8):
         for point in (CPU, CUDA):
-            grid.trial({**point, "batch_size": batch_size, "model": "cyto3"}, [2.0, 1.0])
+            grid.at({**point, "batch_size": batch_size, "model": "cyto3"}, [2.0, 1.0])
     points = grid.found().points
     assert points["series"].to_list() == ["batch_size 1"] * 2 + ["batch_size 8"] * 2
     assert points["value"].to_list() == ["cpu", "cuda"] * 2
@@ -112,34 +101,30 @@ def test_a_series_is_named_by_what_varies_beside_size_and_device(grid):
     assert points["batch_size"].to_list() == [1, 1, 8, 8]
 
 
-def test_a_value_that_is_a_number_says_what_it_counts(grid):
+def test_a_value_that_is_a_number_says_what_it_counts_and_without_versus_nothing_has_a_base(grid):
     for threads in (1, 2):
-        grid.trial({"length_px": 64, "threads": threads}, [2.0, 1.0])
+        grid.at({"length_px": 64, "threads": threads}, [2.0, 1.0])
     points = grid.found(versus="threads").points
     assert points["value"].to_list() == ["threads 1", "threads 2"]
     assert points["base"].to_list() == [None, "threads 1"]
-
-
-def test_without_versus_nothing_has_a_base(grid):
-    grid.trial(CPU, [2.0, 1.0]).trial(CUDA, [2.0, 1.0])
     points = grid.found(versus=None).points
-    assert points["base"].null_count() == 2
-    assert points["value"].null_count() == 2
-    assert set(points["series"]) == {"device cpu", "device cuda"}
+    assert points["base"].null_count() == points["value"].null_count() == 2
+    assert set(points["series"]) == {"threads 1", "threads 2"}
 
 
 def test_a_point_of_which_every_trial_failed_is_there_with_the_size_asked_for(grid):
-    grid.trial(CPU, [2.0, 1.0]).trial(CUDA, [], status="failed")
-    grid.trial(CPU | {"length_px": "full"}, [], status="failed")
+    grid.at(CPU, [2.0, 1.0]).at(CUDA, [5.0, 2.0], failed=["w0"])
+    grid.at(CPU | {"length_px": "full"}, [], failed=["w0"])
     found = grid.found()
     assert found.points["length_px"].to_list() == [224, 224, None]
-    assert found.points["trials"].to_list() == [1, 0, 0]
-    assert found.points["steady_s"].to_list() == [1.0, None, None]
+    columns = {"trials": [1, 0, 0], "calls": [2, 0, 0], "steady_s": [1.0, None, None]}
+    assert {name: found.points[name].to_list() for name in columns} == columns
+    assert found.points["flags"][1].to_list() == ["few-repeats", "failed-trials"]
     assert found.ratios.is_empty()
 
 
 def test_a_stage_that_records_no_calls_has_points_without_times(grid):
-    grid.trial(CPU, []).trial(CUDA, [])
+    grid.at(CPU, []).at(CUDA, [])
     found = grid.found()
     assert found.points["steady_s"].null_count() == 2
     assert found.points["trials"].to_list() == [1, 1]

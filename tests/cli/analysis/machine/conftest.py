@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import polars as pl
 import pytest
 
+from madeupmachine import TIMING
 from pyscale.analysis.machine.processes import trial_medians
 from pyscale.analysis.machine.sidebyside import MachineSide
 from pyscale.analysis.machine.tests import machine_tests
@@ -28,32 +29,22 @@ class MachineBuilder:
         """Add a wall time each; `details` of all of them, or of each; `inside` one block."""
         each = [details] * len(walls_s) if isinstance(details, Mapping) else details
         for repeat, wall_s in enumerate(walls_s):
-            own = each[repeat] if each else {}
             block = repeat + 1 if inside is None else inside
             base = {
                 "trial": f"storage-n1-b{block}",
                 "stage": "storage",
                 "kind": "storage",
-                "suite": "system",
                 "workers": 1,
                 "block": block,
-                "task": "w0",
                 "node": "node1",
                 "hardware": "xeon",
-                "device": None,
                 "test": test,
-                "step": None,
                 "repeat": 0 if inside is None else repeat,
-                "at_once": 1,
                 "wall_s": wall_s,
-                "amount": None,
-                "unit": None,
                 "bottleneck": "storage",
-                "cache": None,
-                "why_not": "",
-                "details": json.dumps(own),
+                "details": json.dumps(each[repeat] if each else {}),
             }
-            self._rows.append(base | columns)
+            self._rows.append(TIMING | base | columns)
         return self
 
     @property

@@ -10,6 +10,7 @@ BYTES = {"amount": 100.0, "unit": "B"}
 SAME_SIZE = {"storage": "the same size"}
 MAPS = {"amount": 2.0, "unit": "map"}
 SIX = (1.0, 1.01, 1.02, 1.03, 1.04, 1.05)
+FIRST = [{"first_call": 1.0}, *[{"first_call": 0.0}] * 5]
 
 
 def judged(base, new):
@@ -17,37 +18,32 @@ def judged(base, new):
     return compared_tests(sides, machines_side_by_side(sides), 0, 1).to_dicts()
 
 
-def test_six_trials_that_are_all_slower_are_worse(new):
-    base = new().test("read_cold", *SIX, **BYTES).side()
-    slower = new().test("read_cold", *(1.5 * wall for wall in SIX), **BYTES).side()
-    (row,) = judged(base, slower)
-    assert (row["verdict"], row["basis"]) == ("worse", "time")
-    assert row["ratio"] == pytest.approx(1.5)
-    assert row["ratio_low"] < row["ratio"] < row["ratio_high"]
-    (row,) = judged(slower, base)
-    assert row["verdict"] == "better"
-    (row,) = judged(base, base)
-    assert row["verdict"] == "same"
-
-
-def test_five_trials_are_undecided(new):
-    base = new().test("read_cold", *SIX, **BYTES).side()
-    (row,) = judged(base, new().test("read_cold", *SIX[:5], **BYTES).side())
-    assert (row["verdict"], row["reason"]) == ("not enough data", "few-trials")
-
-
-def test_first_calls_are_not_counted(new):
-    told = [{"first_call": 1.0}, *[{"first_call": 0.0}] * 5]
-    base = new().test("fft", *SIX, details=told, **BYTES).side()
-    (row,) = judged(base, base)
-    assert (row["base_repeats"], row["reason"]) == (5, "few-trials")
-
-
-def test_seconds_of_each_unit_are_judged_where_amounts_differ(new):
-    base = new().test("read_cold", *SIX, amount=100.0, unit="B").side()
-    twice = new().test("read_cold", *(2 * w for w in SIX), amount=200.0, unit="B").side()
-    (row,) = judged(base, twice)
-    assert (row["verdict"], row["basis"], row["ratio"]) == ("same", "rate", 1.0)
+@pytest.mark.parametrize(
+    ("walls_s", "others_s", "how", "verdict", "reason", "basis"),
+    [
+        (SIX, [1.5 * wall_s for wall_s in SIX], {}, "worse", None, "time"),
+        ([1.5 * wall_s for wall_s in SIX], SIX, {}, "better", None, "time"),
+        (SIX, SIX, {}, "same", None, "time"),
+        # Five trials are undecided, and first calls are not counted.
+        (SIX, SIX[:5], {}, "not enough data", "few-trials", "time"),
+        (SIX, SIX, {"details": FIRST}, "not enough data", "few-trials", "time"),
+        # One process each decides nothing however often it repeated.
+        (SIX, [2 * s for s in SIX], {"inside": 1}, "not enough data", "few-trials", "time"),
+        # Seconds of each unit are judged where amounts differ.
+        (SIX, [2 * s for s in SIX], {"amount": 200.0}, "same", None, "rate"),
+    ],
+)
+def test_six_trials_that_are_all_slower_are_worse(
+    new, walls_s, others_s, how, verdict, reason, basis
+):
+    base = new().test("read_cold", *walls_s, **BYTES | ({} if "amount" in how else how)).side()
+    (row,) = judged(base, new().test("read_cold", *others_s, **BYTES | how).side())
+    assert (row["verdict"], row["reason"], row["basis"]) == (verdict, reason, basis)
+    if reason is None:
+        assert row["ratio_low"] <= row["ratio"] <= row["ratio_high"]
+        assert row["ratio"] == pytest.approx({"worse": 1.5, "better": 1 / 1.5, "same": 1}[verdict])
+    counted = {"details": 5, "inside": 1}.get(next(iter(how), ""), 6)
+    assert row["base_repeats"] == counted
 
 
 def test_steps_are_judged_only_where_they_are_all_that_was_timed(new):
@@ -93,14 +89,6 @@ def test_repeats_that_share_a_process_are_not_taken_for_independent(new):
     rows = judged(measured(), measured())
     assert {row["base_repeats"] for row in rows} == {6}
     assert {row["verdict"] for row in rows} == {"not enough data"}
-
-
-def test_two_runs_of_one_process_each_decide_nothing_however_often_it_repeated(new):
-    base = new().test("read_cold", *SIX, inside=1, **BYTES).side()
-    slower = new().test("read_cold", *(2 * wall for wall in SIX), inside=1, **BYTES).side()
-    (row,) = judged(base, slower)
-    assert (row["base_repeats"], row["verdict"]) == (1, "not enough data")
-    assert row["reason"] == "few-trials"
 
 
 def speedup_of(base, other, **where):

@@ -37,23 +37,25 @@ def found(machine, run, storage=VDA, fetched=None, processes=1):
     return headroom(tests, tasks, run.spans, PLACES)
 
 
-def test_one_worker_is_set_beside_one_reader(machine, run):
-    run.trial("segment", [{"import": 1.0, "read": 2.0, "compute": 5.0}], **MOVIE)
+@pytest.mark.parametrize(
+    ("workers", "test", "readers", "rate"),
+    [
+        (1, "particle_sequential_read_cold", 1, 2e8),
+        (2, "parallel_read_cold", 2, 3e8),
+        (3, "parallel_read_cold", 2, 3e8),
+        (8, "parallel_read_cold", 4, 4e8),
+    ],
+)
+def test_workers_are_set_beside_as_many_readers_as_were_measured(
+    machine, run, workers, test, readers, rate
+):
+    run.trial("segment", [{"import": 1.0, "read": 2.0, "compute": 5.0}] * workers, **MOVIE)
     (row,) = found(machine, run).to_dicts()
     assert list(row) == list(HEADROOM_SCHEMA)
     assert (row["read_bytes"], row["read_s"], row["read_bytes_per_s"]) == (1e8, 2, 5e7)
-    assert (row["test"], row["test_readers"]) == ("particle_sequential_read_cold", 1)
-    assert (row["storage_bytes_per_s"], row["share"], row["proved"]) == (2e8, 0.25, True)
-
-
-@pytest.mark.parametrize(("workers", "readers", "rate"), [(2, 2, 3e8), (3, 2, 3e8), (8, 4, 4e8)])
-def test_several_workers_are_set_beside_as_many_readers_as_were_measured(
-    machine, run, workers, readers, rate
-):
-    run.trial("segment", [{"read": 2.0}] * workers, **MOVIE)
-    (row,) = found(machine, run).to_dicts()
-    assert (row["readers"], row["test"]) == (workers, "parallel_read_cold")
-    assert (row["test_readers"], row["storage_bytes_per_s"]) == (readers, pytest.approx(rate))
+    assert (row["readers"], row["test"], row["test_readers"]) == (workers, test, readers)
+    assert row["storage_bytes_per_s"] == pytest.approx(rate)
+    assert (row["share"], row["proved"]) == (pytest.approx(5e7 / rate), True)
 
 
 def test_workers_that_read_at_once_share_the_time_and_the_movie(machine, run):
@@ -94,13 +96,9 @@ def test_numbers_are_medians_over_the_trials(machine, run):
 
 def test_stages_come_in_their_order_and_by_number_of_workers(machine, run):
     for stage in ("segment", "contact"):
-        for workers in (2, 1):
-            run.trial(stage, [{"read": 1.0}] * workers, **MOVIE)
+        run.curve(stage, lambda *_: {"read": 1.0}, (2, 1), 1, **MOVIE)
     assert found(machine, run).select("stage", "workers").rows() == [
-        ("segment", 1),
-        ("segment", 2),
-        ("contact", 1),
-        ("contact", 2),
+        (stage, workers) for stage in ("segment", "contact") for workers in (1, 2)
     ]
 
 
@@ -127,13 +125,10 @@ def test_a_storage_that_was_measured_by_several_at_once_gave_each_a_part(machine
     assert found(machine, run, processes=2).is_empty()
 
 
-def test_a_run_of_the_machine_alone_has_no_rows(machine, run):
+def test_a_run_of_the_machine_alone_has_no_rows_and_a_doubt_on_either_side_is_a_doubt(machine, run):
     empty = found(machine, run)
     assert empty.is_empty()
     assert dict(empty.schema) == HEADROOM_SCHEMA
-
-
-def test_a_doubt_on_either_side_is_a_doubt(machine, run):
     run.trial("segment", [{"read": 1.0}], cache_state="evicted-unverified", **MOVIE)
     (row,) = found(machine, run).to_dicts()
     assert row["proved"] is False

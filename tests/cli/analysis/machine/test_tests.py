@@ -10,31 +10,26 @@ SIX = (4.0, 2.0, 8.0, 5.0, 10.0, 1.0)
 KERNELS = {"kind": "kernels", "stage": "kernels"}
 
 
-def test_the_time_is_the_median_and_the_rate_is_what_was_done_over_it(machine):
-    machine.test("particle_write", *SIX, amount=90.0, unit="B")
-    row = machine.only()
-    assert list(row) == list(TEST_SCHEMA)
-    # Sorted 1 2 4 5 8 10: the extremes of six enclose the median in 96.9 % of cases.
-    assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == (4.5, 1, 10)
-    assert (row["rate"], row["rate_low"], row["rate_high"]) == (20, 9, 90)
-    assert (row["repeats"], row["unit"], row["why_not"]) == (6, "B", "")
-    assert row["flags"] == []
-
-
 @pytest.mark.parametrize(
-    ("walls_s", "ends"),
+    ("walls_s", "median", "low", "high"),
     [
+        # Sorted 1 2 4 5 8 10: the extremes of six enclose the median in 96.9 % of cases.
+        (SIX, 4.5, 1, 10),
         # Of nine the second from either end still covers 96.1 %.
-        (tuple(map(float, range(1, 10))), (5, 2, 8)),
-        (SIX[:5], (5, None, None)),
+        (tuple(map(float, range(1, 10))), 5, 2, 8),
+        (SIX[:5], 5, None, None),
     ],
 )
-def test_the_interval_narrows_with_more_trials_and_five_have_none(machine, walls_s, ends):
-    machine.test("particle_write", *walls_s, amount=10.0, unit="B")
+def test_the_time_is_the_median_and_the_rate_is_what_was_done_over_it(
+    machine, walls_s, median, low, high
+):
+    machine.test("particle_write", *walls_s, amount=90.0, unit="B")
     row = machine.only()
-    assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == ends
-    rates = tuple(end and 10 / end for end in (ends[0], ends[2], ends[1]))
+    assert list(row) == list(TEST_SCHEMA)
+    assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == (median, low, high)
+    rates = tuple(end and 90 / end for end in (median, high, low))
     assert (row["rate"], row["rate_low"], row["rate_high"]) == rates
+    assert (row["repeats"], row["unit"], row["why_not"]) == (len(walls_s), "B", "")
     assert row["flags"] == (["few-repeats"] if len(walls_s) < 6 else [])
 
 
@@ -56,18 +51,15 @@ def test_repeats_inside_one_process_are_one_measurement(machine):
 def test_what_cannot_run_here_has_a_reason_and_no_number(machine):
     machine.test("particle_random_read_direct", None, None, why_not="refused", amount=None)
     machine.test("particle_write", *SIX)
-    absent, other = machine.tests.to_dicts()
-    assert (absent["why_not"], absent["repeats"]) == ("refused", 0)
+    # A test that failed later keeps the times that it has.
+    machine.test("picking", 3.0, 5.0, **KERNELS).test("picking", None, why_not="full", **KERNELS)
+    rows = {row["test"]: row for row in machine.tests.to_dicts()}
+    absent, later = rows["particle_random_read_direct"], rows["picking"]
+    assert (absent["why_not"], absent["repeats"], absent["flags"]) == ("refused", 0, [])
     numbers = ("wall_s", "rate", "percent", "first_s", "iops", "wall_s_low", "rate_low")
     assert [absent[name] for name in numbers] == [None] * len(numbers)
-    assert absent["flags"] == []
-    assert other["percent"] == 1
-
-
-def test_a_test_that_failed_later_keeps_the_times_that_it_has(machine):
-    machine.test("picking", 3.0, 5.0, **KERNELS).test("picking", None, why_not="full", **KERNELS)
-    row = machine.only()
-    assert (row["wall_s"], row["repeats"], row["why_not"]) == (4, 2, "")
+    assert rows["particle_write"]["percent"] == 1
+    assert (later["wall_s"], later["repeats"], later["why_not"]) == (4, 2, "")
 
 
 def test_first_calls_are_told_apart_for_each_process(machine):
@@ -90,6 +82,10 @@ def test_processes_that_measured_at_once_are_one_trial(machine):
     row = machine.only()
     assert (row["processes"], row["repeats"], row["calls"]) == (2, 3, 6)
     assert row["wall_s"] == 2
+    # Within a process too the state of which least was proved is that of all.
+    for cache in ("verified-cold", "warm", "verified-cold"):
+        machine.test("read_cold", 1.0, inside=1, cache=cache)
+    assert machine.tests.filter(test="read_cold")["cache"].to_list() == ["warm"]
 
 
 def test_whole_tests_of_a_kind_sum_to_one_on_each_node_and_device(machine):
@@ -111,17 +107,13 @@ def test_whole_tests_of_a_kind_sum_to_one_on_each_node_and_device(machine):
 
 def test_a_step_is_a_share_of_its_test_and_follows_it(machine):
     for test in ("particle_write", "cache_copy"):
-        machine.test(test, 4.0)
-        machine.test(test, 1.0, step="write")
-        machine.test(test, 2.0, step="flush")
+        for step, wall_s in ((None, 4.0), ("write", 1.0), ("flush", 2.0)):
+            machine.test(test, wall_s, step=step)
     tests = machine.tests
     assert tests.select("test", "step").rows() == [
-        ("cache_copy", None),
-        ("cache_copy", "write"),
-        ("cache_copy", "flush"),
-        ("particle_write", None),
-        ("particle_write", "write"),
-        ("particle_write", "flush"),
+        (test, step)
+        for test in ("cache_copy", "particle_write")
+        for step in (None, "write", "flush")
     ]
     assert tests["percent"].to_list() == [0.5, 0.25, 0.5] * 2
     assert tests["whole"].to_list() == [True, False, False] * 2
@@ -165,33 +157,21 @@ def test_steps_of_several_threads_may_overlap_and_say_so(machine):
 
 
 @pytest.mark.parametrize(
-    ("states", "state", "flag"),
+    ("name", "states", "state", "flags"),
     [
-        (("verified-cold", "evicted-unverified"), "evicted-unverified", "evicted-unverified"),
-        (("evicted-unverified", "warm"), "warm", "warm-not-cold"),
+        ("cold", ["verified-cold", "evicted-unverified"] * 3, "evicted-unverified", None),
+        ("cold", ["evicted-unverified", "warm"] * 3, "warm", ["warm-not-cold"]),
+        ("cold", ["verified-cold"] * 6 + ["warm"], "warm", ["warm-not-cold"]),
+        ("cold", ["verified-cold"] * 6 + ["unsupported"], "unsupported", ["cache-uncontrolled"]),
+        ("warm", ["warm"] * 6, "warm", []),
+        ("warm", ["unsupported"] * 6, "unsupported", ["cache-uncontrolled"]),
     ],
 )
-def test_the_state_of_which_least_is_proved_is_that_of_all(machine, states, state, flag):
-    for block, cache in enumerate(states * 3):
-        machine.test("movie_read_tiff_cold", 1.0, 2.0, cache=cache, inside=block)
+def test_a_read_is_in_the_state_of_which_least_is_proved(machine, name, states, state, flags):
+    for block, cache in enumerate(states):
+        machine.test(f"movie_read_tiff_{name}", 1.0, 2.0, cache=cache, inside=block)
     row = machine.only()
-    assert (row["cache"], row["flags"]) == (state, [flag])
-
-
-@pytest.mark.parametrize(
-    ("cache", "of_cold", "of_warm"),
-    [
-        ("warm", ["warm-not-cold"], []),
-        ("unsupported", ["cache-uncontrolled"], ["cache-uncontrolled"]),
-    ],
-)
-def test_a_read_is_in_the_state_that_it_was_found_in(machine, cache, of_cold, of_warm):
-    machine.test("movie_read_tiff_cold", *SIX, cache="verified-cold")
-    machine.test("movie_read_tiff_cold", 1.0, cache=cache)
-    machine.test("movie_read_tiff_warm", *SIX, cache=cache)
-    cold, warm = machine.tests.to_dicts()
-    assert (cold["cache"], cold["flags"]) == (cache, of_cold)
-    assert warm["flags"] == of_warm
+    assert (row["cache"], row["flags"]) == (state, [state] if flags is None else flags)
 
 
 @pytest.mark.parametrize(
@@ -232,26 +212,22 @@ def test_trials_that_did_not_do_the_same_have_no_common_rate(machine):
 
 
 def test_nodes_and_devices_are_not_mixed(machine):
-    for node, hardware in (("a", "old"), ("b", "new")):
-        for device in ("H200 #0", "H200 #1"):
-            machine.test("fft_2d", 1.0, node=node, hardware=hardware, device=device)
-    assert machine.tests.select("node", "hardware", "device").rows() == [
-        ("a", "old", "H200 #0"),
-        ("a", "old", "H200 #1"),
-        ("b", "new", "H200 #0"),
-        ("b", "new", "H200 #1"),
+    apart = [
+        (node, hardware, device)
+        for node, hardware in (("a", "old"), ("b", "new"))
+        for device in ("H200 #0", "H200 #1")
     ]
+    for node, hardware, device in apart:
+        machine.test("fft_2d", 1.0, node=node, hardware=hardware, device=device)
+    assert machine.tests.select("node", "hardware", "device").rows() == apart
 
 
-def test_a_task_of_which_no_node_is_known_is_told_all_the_same(machine):
-    machine.test("particle_write", *SIX, node=None, hardware=None)
-    assert machine.only()["percent"] == 1
-
-
-def test_no_timings_are_no_rows():
+def test_no_timings_are_no_rows_and_one_of_an_unknown_node_is(machine):
     found = machine_tests(pl.DataFrame(schema=timing_schema()))
     assert found.is_empty()
     assert dict(found.schema) == TEST_SCHEMA
+    machine.test("particle_write", *SIX, node=None, hardware=None)
+    assert machine.only()["percent"] == 1
 
 
 def test_a_test_depends_on_what_its_longest_step_does(machine):

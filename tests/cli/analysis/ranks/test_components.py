@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from madeupreconstruct import ENTRIES, Entry, reconstruction
-from pyscale.analysis.ranks.components import SCALING_SCHEMA
+from pyscale.analysis.ranks.components import SCALING_SCHEMA, knees
 from pyscale.analysis.ranks.reconstruct import reconstruct_findings
 from pyscale_stages.reconstruction import COMPONENTS
 
@@ -63,14 +63,10 @@ def test_nothing_is_so_many_times_faster_than_what_one_rank_does_not_do(scaling)
     # Over two ranks there is a speedup, which is a loss: 1, 3 and 7 times as much is exchanged.
     expected = [None, 1, 1 / 3, 1 / 7]
     assert speedups(scaling, "deblur_512", "communication") == pytest.approx(expected)
-    # Two ranks that wait for nobody give none either.
+    # Two ranks that wait for nobody give none either, nor does a microsecond of one rank.
     assert speedups(scaling, "deblur_512", "barrier") == [None] * 4
-
-
-def test_a_microsecond_of_one_rank_is_no_base_for_communication():
     table = reconstruction([DEBLUR]).with_columns(communication_s=pl.col("communication_s") + 1e-6)
-    found = scaling_of(table)
-    assert speedups(found, "deblur_256", "communication") == [None] * 4
+    assert speedups(scaling_of(table), "deblur_256", "communication") == [None] * 4
 
 
 def test_no_number_is_infinite_or_none_at_all(scaling):
@@ -101,19 +97,15 @@ def test_the_baseline_is_the_fewest_ranks_that_hold_the_image(scaling):
     assert eight["normalised_efficiency"] == pytest.approx(eight["efficiency"])
 
 
-def test_work_counts_in_the_total_too(scaling):
-    row = one(scaling, stage="deblur_256", component="total", workers=4)
-    assert row["normalised_efficiency"] == pytest.approx(row["efficiency"] * 1.5625)
-    gradient = one(scaling, stage="deblur_256", component="gradient", workers=4)
-    assert gradient["normalised_efficiency"] is None
-
-
-def test_shares_of_the_components_leave_the_rest(scaling):
+def test_shares_of_the_components_leave_the_rest_and_work_counts_in_the_total_too(scaling):
     own = scaling.filter(stage="deblur_256", workers=8)
     parts = own.filter(pl.col("component").is_in(COMPONENTS))
     assert sum(parts["share"]) == pytest.approx(1 - DEBLUR.rest)
-    assert one(own, component="total")["share"] == 1
     assert one(own, component="objective")["share"] is None
+    total, gradient = (one(own, component=name) for name in ("total", "gradient"))
+    assert total["share"] == 1
+    assert total["normalised_efficiency"] == pytest.approx(total["efficiency"] * 1.5625)
+    assert gradient["normalised_efficiency"] is None
 
 
 def test_losses_of_the_components_are_that_of_the_total_but_for_the_rest():
@@ -182,3 +174,15 @@ def test_an_entry_of_which_nothing_ran_has_rows_without_times():
     assert never.height == 4 * 7
     assert never["seconds"].null_count() == never["baseline_workers"].null_count() == never.height
     assert found.filter(stage="deblur_256", component="total")["speedup"].null_count() == 0
+
+
+def test_what_limits_is_told_with_its_share_of_all_losses_and_is_never_the_objective():
+    entry = Entry("slow", communication_s=2.0, objective_s=90.0)
+    table = reconstruction([entry], ranks=(1, 2), repeats=1)
+    (answer,) = knees(scaling_of(table))
+    assert (answer.limit["component"], answer.limit["workers"]) == ("communication", 2)
+    assert answer.limit["loss_s"] == pytest.approx(2.0)
+    gradient_s, denoiser_s, gather_s = 0.05 / 2, 0.8 * (1.5625 - 1) / 2, 0.002
+    every_loss_s = 2.0 + gradient_s + denoiser_s + gather_s
+    assert answer.limit_share == pytest.approx(2.0 / every_loss_s)
+    assert answer.margin_loss_s == pytest.approx(denoiser_s)

@@ -17,26 +17,19 @@ def find(*entries, keep=0.5, **options):
     return found
 
 
-def test_a_run_that_loaded_nothing_has_no_findings():
-    assert loader_findings(pl.DataFrame(schema=loading_schema()), keep=0.5) is None
-
-
-def test_the_front_of_the_made_up_grid_is_known():
-    points = find(ranks=(1,)).points
-    expected = {"pool1", "pool2", "pool4", "pool16", "pool16_workers8"}
-    assert set(points.filter("on_front")["stage"]) == expected
-
-
 @pytest.mark.parametrize(
     ("keep", "stage"),
     [(1.0, "pool16"), (0.95, "pool16_workers8"), (0.35, "pool4"), (0.05, "pool1")],
 )
 def test_the_advice_is_the_fastest_that_keeps_the_diversity(keep, stage):
-    advice = find(keep=keep, ranks=(1,)).advice
+    found = find(keep=keep, ranks=(1,))
+    advice = found.advice
     assert advice.row["stage"] == stage
     assert advice.keeps >= keep
     assert (advice.most_diverse["stage"], advice.fastest["stage"]) == ("pool16", "pool1")
     assert advice.given_up == pytest.approx(1 - advice.row["patches_per_s"] / 900)
+    front = {"pool1", "pool2", "pool4", "pool16", "pool16_workers8"}
+    assert set(found.points.filter("on_front")["stage"]) == front
 
 
 def test_there_is_advice_for_each_n_and_the_last_is_for_the_most_ranks():
@@ -57,15 +50,13 @@ def test_points_that_may_be_as_fast_are_named():
     assert unsure.row["patches_per_s_low"] is None
 
 
-def test_patches_that_say_no_place_give_no_advice():
+def test_what_says_no_place_or_failed_is_not_advised_and_a_run_without_loading_finds_nothing():
     found = find(Entry("mine", 500.0, None, factory="mine:make"))
     assert found.advice is None
     assert found.points["on_front"].null_count() == 2
-
-
-def test_the_fastest_that_failed_is_not_advised():
     advice = find(POOL8, Entry("broken", 9000.0, 90.0, error="out of memory")).advice
     assert (advice.row["stage"], advice.fastest["stage"]) == ("pool8", "pool8")
+    assert loader_findings(pl.DataFrame(schema=loading_schema()), keep=0.5) is None
 
 
 WSI = {"stage": "other", "factory": "wsistream"}
@@ -106,7 +97,7 @@ def test_other_settings_and_what_failed_are_set_beside_nothing(change):
     assert find(POOL8, *entries_like(POOL8, [change])).same_patches == ()
 
 
-def test_each_rank_has_a_row():
+def test_each_rank_has_a_row_that_names_all_its_nodes():
     ranks = find(POOL8, ranks=(2,), slowest=0.5, nodes=2).ranks
     assert ranks.columns == list(RANK_SCHEMA)
     assert ranks.select("workers", "rank", "node", "repeats").rows() == [
@@ -114,14 +105,9 @@ def test_each_rank_has_a_row():
         (2, 1, "node2", 6),
     ]
     assert ranks["patches_per_s"].to_list() == pytest.approx([640, 320])
-
-
-def test_a_rank_that_moved_between_nodes_names_them_all():
-    table = loading([POOL8], ranks=(1,)).with_columns(
-        node=pl.when(pl.col("block") == 2).then(pl.lit("node7")).otherwise("node")
-    )
-    found = loader_findings(table, keep=0.5)
-    assert found.ranks["node"].to_list() == ["node1,node7"]
+    moved = pl.when(pl.col("block") == 2).then(pl.lit("node7")).otherwise("node")
+    table = loading([POOL8], ranks=(1,)).with_columns(node=moved)
+    assert loader_findings(table, keep=0.5).ranks["node"].to_list() == ["node1,node7"]
 
 
 def test_a_rank_is_summed_up_over_the_trials_that_count():

@@ -110,15 +110,6 @@ def test_one_slow_trial_changes_no_rate():
     assert row["patches_per_s"] == pytest.approx(500)
 
 
-def test_more_processes_than_cores_are_told():
-    # Two ranks with two loader processes each are six processes on the node.
-    fits, full = (loading([ONE], ranks=(2,), cores=cores) for cores in (6, 5))
-    assert (only(fits)["oversubscribed"], flags(fits)) == (False, [])
-    row = only(full)
-    assert (row["loader_processes"], row["cores"], row["oversubscribed"]) == (4, 5, True)
-    assert flags(full) == ["oversubscribed"]
-
-
 @pytest.mark.parametrize(
     ("column", "value", "told"),
     [
@@ -136,10 +127,6 @@ def test_one_trial_of_seven_tells_the_fewest_cores_the_most_memory_and_doubts(co
     assert row["patches_per_s"] == pytest.approx(500, rel=0.01)
 
 
-def test_scattered_rates_are_told():
-    assert flags(loading([ONE], ranks=(1,), scatter=0.3)) == ["unstable"]
-
-
 def test_a_configuration_that_failed_is_a_row_with_its_error():
     table = loading([ONE, Entry("bad", 1.0, 1.0, error="no such file: b.svs")], ranks=(1, 2))
     found = points(table).filter(stage="bad")
@@ -151,20 +138,33 @@ def test_a_configuration_that_failed_is_a_row_with_its_error():
 
 
 @pytest.mark.parametrize(
-    ("asked", "state", "found"),
+    ("told", "found"),
     [
-        ("cold", "verified-cold", []),
-        ("warm", "warm", []),
-        ("cold", "warm", ["warm-not-cold"]),
-        ("cold", "unsupported", ["cache-uncontrolled"]),
-        ("cold", "evicted-unverified", ["evicted-unverified"]),
-        ("asis", "asis", ["cache-uncontrolled"]),
-        ("warm", "unsupported", ["cache-uncontrolled"]),
+        *(
+            ({"cache_asked": asked, "cache_state": state}, found)
+            for asked, state, found in (
+                ("cold", "verified-cold", []),
+                ("warm", "warm", []),
+                ("cold", "warm", ["warm-not-cold"]),
+                ("cold", "unsupported", ["cache-uncontrolled"]),
+                ("cold", "evicted-unverified", ["evicted-unverified"]),
+                ("asis", "asis", ["cache-uncontrolled"]),
+                ("warm", "unsupported", ["cache-uncontrolled"]),
+            )
+        ),
+        ({"scatter": 0.3}, ["unstable"]),
+        # Two ranks with two loader processes each are six processes on the node.
+        ({"ranks": (2,), "cores": 6}, []),
+        ({"ranks": (2,), "cores": 5}, ["oversubscribed"]),
     ],
 )
-def test_what_the_page_cache_held_is_told(asked, state, found):
-    table = loading([ONE], ranks=(1,), cache_asked=asked, cache_state=state)
-    assert (only(table)["cache_state"], flags(table)) == (state, found)
+def test_what_the_page_cache_held_scatter_and_too_few_cores_are_told(told, found):
+    table = loading([ONE], **{"ranks": (1,)} | told)
+    row = only(table)
+    assert (row["cache_state"], flags(table)) == (told.get("cache_state", "verified-cold"), found)
+    assert row["oversubscribed"] is ("oversubscribed" in found)
+    if "cores" in told:
+        assert (row["loader_processes"], row["cores"]) == (4, told["cores"])
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,6 @@ def of_ranks(count, **options):
     return loading([POOL4], ranks=(count,), repeats=1, **options)
 
 
-def test_with_one_rank_all_rates_are_its_own():
-    row = only(of_ranks(1))
-    rates = [row[name] for name in ("patches_per_s", "inferred_per_s", "aggregate_per_s")]
-    assert rates == pytest.approx([800] * 3)
-    assert row["step_p50_s"] is None
-
-
 def test_the_effective_rate_is_that_of_steps_and_not_that_of_ranks_apart():
     row = only(of_ranks(4, slowest=0.5, together=0.8))
     assert row["aggregate_per_s"] == pytest.approx(3 * 800 + 400)
@@ -37,6 +30,11 @@ def test_the_effective_rate_is_that_of_steps_and_not_that_of_ranks_apart():
     assert row["patches_per_s"] == pytest.approx(4 * 400 * 0.8)
     assert (row["slowest_rank"], row["slowest_per_s"]) == (3, pytest.approx(400))
     assert row["straggling"] == pytest.approx(0.5)
+    # With one rank all rates are its own.
+    row = only(of_ranks(1))
+    rates = [row[name] for name in ("patches_per_s", "inferred_per_s", "aggregate_per_s")]
+    assert rates == pytest.approx([800] * 3)
+    assert row["step_p50_s"] is None
 
 
 def test_the_step_takes_as_long_as_the_rank_that_took_longest():
@@ -57,20 +55,15 @@ def test_waits_and_steps_are_those_of_the_rank_where_they_are_longest():
     )
     row = only(apart)
     assert (row["step_p95_s"], row["copy_s_per_batch"]) == (0.3, 0.05)
-
-
-def test_of_ranks_that_are_as_slow_the_first_is_named():
+    # Of ranks that are as slow the first is named.
     table = of_ranks(3, slowest=1.0)
     assert only(table)["slowest_rank"] == only(table.reverse())["slowest_rank"] == 0
 
 
-def test_a_node_needs_the_memory_of_all_its_ranks():
+def test_a_node_needs_the_memory_of_all_its_ranks_and_that_of_one_is_unknown_of_all():
     # Ranks 0 and 2 are on the first node, rank 1 is on the second.
     row = only(of_ranks(3, nodes=2))
     assert (row["pss_bytes"], row["rss_bytes"]) == (2 * 3 * GIB // 2, 2 * 3 * GIB)
-
-
-def test_memory_that_is_not_known_of_one_rank_is_not_known_of_the_node():
     unknown = pl.when(pl.col("rank") == 0).then("pss_bytes").alias("pss_bytes")
     row = only(of_ranks(2).with_columns(unknown))
     assert (row["pss_bytes"], row["rss_bytes"]) == (None, 2 * 3 * GIB)
@@ -80,9 +73,17 @@ def test_ranks_with_slides_of_their_own_are_as_diverse_as_all_of_these():
     row = only(of_ranks(4))
     assert row["effective_slides"] == pytest.approx(4 * 3.9)
     assert row["diversity_patches"] == 4 * 2000
-    # Shares of a sixth three times and a half: 1 / (3/36 + 1/4).
-    single = of_ranks(2).with_columns(effective_slides=pl.Series([3.0, 1.0]))
-    assert only(single)["effective_slides"] == pytest.approx(3.0)
+    # Shares of a sixth three times and a half: 1 / (3/36 + 1/4). A step has the slides of all
+    # ranks, and their mean distance.
+    row = only(
+        of_ranks(2).with_columns(
+            effective_slides=pl.Series([3.0, 1.0]),
+            slides_per_batch=pl.Series([4.0, 3.0]),
+            distance_px=pl.Series([100.0, 300.0]),
+        )
+    )
+    assert row["effective_slides"] == pytest.approx(3.0)
+    assert (row["slides_per_batch"], row["distance_px"]) == (7, 200)
 
 
 @pytest.mark.slow
@@ -94,14 +95,6 @@ def test_effective_slides_are_the_inverse_of_simpsons_index_over_all_ranks(count
     table = of_ranks(len(counts)).with_columns(effective_slides=pl.Series(each))
     over_all = 1 / sum((share / len(counts)) ** 2 for own in shares for share in own)
     assert only(table)["effective_slides"] == pytest.approx(over_all)
-
-
-def test_a_step_has_the_slides_of_all_ranks_and_their_mean_distance():
-    table = of_ranks(2).with_columns(
-        slides_per_batch=pl.Series([4.0, 3.0]), distance_px=pl.Series([100.0, 300.0])
-    )
-    row = only(table)
-    assert (row["slides_per_batch"], row["distance_px"]) == (7, 200)
 
 
 def test_what_is_read_for_a_patch_is_of_all_ranks():

@@ -5,9 +5,7 @@ import pytest
 
 from pyscale.analysis.ranks.components import (
     SCALING_SCHEMA,
-    efficiency,
     knees,
-    normalised_efficiency,
     published_scaling,
     tiled_work,
 )
@@ -27,22 +25,6 @@ def scaling(tmp_path_factory):
     """What follows from the times of the reference that comes with pyscale."""
     nothing_else = tmp_path_factory.mktemp("references")
     return published_scaling(load_reference("deepinverse-v100", nothing_else).table)
-
-
-def test_both_published_efficiencies_follow_from_times_and_multipliers(published):
-    base = published.filter(pl.col("gpus") == pl.col("baseline_gpus"))
-    of_base = {row["image_size"]: row for row in base.iter_rows(named=True)}
-    assert {size: row["gpus"] for size, row in of_base.items()} == {2048: 1, 4096: 1, 8192: 2}
-    for row in published.iter_rows(named=True):
-        first = of_base[row["image_size"]]
-        speedup = first["total_s"] / row["total_s"]
-        absolute = efficiency(speedup, row["gpus"], first["gpus"])
-        same_work = normalised_efficiency(
-            absolute, row["work_multiplier"], first["work_multiplier"]
-        )
-        assert 100 * absolute == pytest.approx(row["efficiency_pct"], rel=5e-4)
-        told = row["work_normalised_efficiency_pct"]
-        assert 100 * same_work == pytest.approx(told, rel=5e-4)
 
 
 def test_the_scaling_of_the_reference_has_the_published_columns(published, scaling):

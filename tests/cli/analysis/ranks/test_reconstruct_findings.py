@@ -40,10 +40,6 @@ def point(found, **which):
     return rows.row(0, named=True)
 
 
-def test_a_run_that_reconstructed_nothing_has_no_findings():
-    assert reconstruct_findings(pl.DataFrame(schema=reconstruction_schema())) is None
-
-
 def test_a_point_tells_its_iteration_and_what_passes_between_ranks(findings):
     assert findings.points.schema == pl.Schema(POINT_SCHEMA)
     row = point(findings, stage="deblur_256", workers=8)
@@ -216,5 +212,6 @@ def test_order_of_rows_changes_nothing_but_the_order_of_entries(findings):
     shuffled = find(reconstruction().sample(fraction=1.0, shuffle=True, seed=3))
     by = ["stage", "workers", "component"]
     assert_frame_equal(shuffled.scaling.sort(by), findings.scaling.sort(by))
-    by = ["stage", "workers"]
-    assert_frame_equal(shuffled.points.sort(by), findings.points.sort(by))
+    assert_frame_equal(shuffled.points.sort(by[:2]), findings.points.sort(by[:2]))
+    # A run that reconstructed nothing has no findings.
+    assert reconstruct_findings(pl.DataFrame(schema=reconstruction_schema())) is None

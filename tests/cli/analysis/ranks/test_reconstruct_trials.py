@@ -70,15 +70,13 @@ def test_one_wild_iteration_moves_no_time_and_counts_in_shares_by_its_length():
     assert row["barrier_share"] == pytest.approx(2 * 10 / (usual["ranks_s"] + 2 * 10))
 
 
-def test_setup_is_that_of_the_slowest_rank_and_ranks_with_more_tiles_are_told():
+def test_setup_is_that_of_the_slowest_rank_and_what_only_one_rank_has_too_much_of_is_told():
     tiles = pl.when(pl.col("rank") == 0).then(5).otherwise(4)
     row = only(of_ranks(2).with_columns(tiles_here=tiles))
     assert row["tiles_balance"] == pytest.approx(4.5 / 5)
     assert only(of_ranks(4))["setup_s"] == pytest.approx(1.8)
-
-
-def test_what_is_counted_twice_is_as_wrong_as_what_is_not_counted():
-    # Of the second rank alone more is in components than there is.
+    # What is counted twice is as wrong as what is not: the second rank has more in components
+    # than there is.
     more = pl.when(pl.col("rank") == 1).then(1.1).otherwise(1.0)
     row = only(of_ranks(2).with_columns(denoiser_s=pl.col("denoiser_s") * more))
     assert row["rest_share"] == pytest.approx(0.1 * 0.625 / row["wall_s"] - 0.002)

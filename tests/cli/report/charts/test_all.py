@@ -7,8 +7,10 @@ import polars as pl
 import pytest
 import vl_convert
 
+from madeupreference import reference
+from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.references.model import Reference, Referred
+from pyscale.references.model import Referred
 from pyscale.report.charts.all import charts, datasets
 from pyscale.report.context import ReportContext
 from pyscale.results import analysed
@@ -18,19 +20,11 @@ from pyscale.results import analysed
 def referred(uneven):
     """Results beside those of another machine, which had four workers too."""
     table = pl.DataFrame({"stage": ["cells"] * 3, "workers": [1, 2, 4], "wall_s": [9.0, 6.0, 4.0]})
-    beside = analysed(trials_from_wall_times(table), ReportContext(title="a table"))
-    reference = Reference(
-        name="other",
-        title="Another pipeline",
-        source="Somebody 2025, Journal of Examples",
-        figures="wall times",
-        hardware={"processor": "EPYC"},
-        caveats=("It was measured once.",),
-        sweep="workers",
-        stages={"cells": "segment"},
+    own = configurations(trials_from_wall_times(table)).with_columns(
+        label="stage", stage=pl.lit("segment")
     )
-    own = beside.configurations.with_columns(label="stage", stage=pl.lit("segment"))
-    return replace(uneven, references=[Referred(reference, own)])
+    other = reference(title="Another pipeline", stages={"cells": "segment"})
+    return replace(uneven, references=[Referred(other, own)])
 
 
 def by_id(results):
@@ -53,9 +47,8 @@ def test_a_table_of_wall_times_shows_what_it_holds():
     assert list(by_id(results)) == ["speedup", "walltime"]
 
 
-def test_where_nothing_was_timed_there_is_no_chart(new_run, results_of):
-    run = new_run().trial("segment", [{"compute": 1.0}], failed=["w0"])
-    results = results_of(run)
+def test_where_nothing_was_timed_there_is_no_chart(new_run):
+    results = new_run().trial("segment", [{"compute": 1.0}], failed=["w0"]).results()
     assert charts(results) == []
     assert not any(rows for name, rows in datasets(results).items() if name != "colours")
 
@@ -71,29 +64,17 @@ def test_vega_lite_takes_every_chart_without_a_warning(results, request, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_every_dataset_that_a_chart_names_is_there(referred):
-    rows = datasets(referred)
-    assert {name for chart in charts(referred) for name in named(chart.spec)} == rows.keys() - {
-        "colours"
-    }
-
-
-def test_every_colour_changes_with_the_theme(referred):
-    known = {row["name"] for row in datasets(referred)["colours"]}
-    specs = json.dumps([chart.spec for chart in charts(referred)])
+def test_charts_name_their_data_what_they_show_and_colours_that_change_with_the_theme(referred):
+    rows, every = datasets(referred), charts(referred)
+    assert {name for chart in every for name in named(chart.spec)} == rows.keys() - {"colours"}
+    json.dumps(rows, allow_nan=False)
+    specs = json.dumps([chart.spec for chart in every])
     used = set(re.findall(r"var\(--chart-([\w-]+), #", specs))
-    assert used <= known
+    assert used <= {row["name"] for row in rows["colours"]}
     assert specs.count("#") == specs.count("var(--chart-")
-
-
-def test_every_chart_says_what_it_shows(referred):
-    for chart in charts(referred):
+    for chart in every:
         assert chart.spec["usermeta"]["note"] in chart.description
         assert "segment" in chart.description or chart.id == "cache"
-
-
-def test_what_is_drawn_can_be_written_as_json(referred):
-    json.dumps(datasets(referred), allow_nan=False)
 
 
 def test_what_was_measured_elsewhere_is_hollow_and_names_its_source(referred):
@@ -108,9 +89,7 @@ def test_what_was_measured_elsewhere_is_hollow_and_names_its_source(referred):
     assert "Hollow and grey: Another pipeline" in speedup.description
     legend = speedup.spec["usermeta"]["legend"]
     assert [one["name"] for one in legend if "hollow" in one] == ["Another pipeline"]
-
-
-def test_what_was_measured_elsewhere_is_shown_as_far_as_n_was_measured_here(referred):
+    # It is shown as far as N was measured here.
     assert {row["workers"] for row in datasets(referred)["references"]} == {1, 2}
 
 

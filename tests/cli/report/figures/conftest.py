@@ -27,7 +27,7 @@ def of_table():
 
 
 @pytest.fixture(scope="session")
-def on_nodes(new_run, results_of):
+def on_nodes(new_run):
     """Results of stages at N = 1 and a larger N, whose workers are dealt to nodes."""
 
     def measure(stages, workers, nodes=("node1",), blocks=1):
@@ -40,12 +40,12 @@ def on_nodes(new_run, results_of):
                         for worker in range(n)
                     ]
                     run.trial(stage, own, block=block, nodes=nodes[:n], merge={"merge": 1.0})
-        return results_of(run)
+        return run.results_with_timeline()
 
     return measure
 
 
 @pytest.fixture(scope="session")
-def nothing_timed(new_run, results_of):
+def nothing_timed(new_run):
     """A run whose only trial failed."""
-    return results_of(new_run().trial("track", [{"compute": 1.0}], failed=["w0"]))
+    return new_run().trial("track", [{"compute": 1.0}], failed=["w0"]).results_with_timeline()

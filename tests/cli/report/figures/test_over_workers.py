@@ -20,31 +20,22 @@ def panels(plot, geom):
 
 
 @pytest.mark.parametrize(
-    ("draw", "results", "missing"),
-    [
-        (speedup, "nothing_timed", "no trial of it was timed"),
-        (wall_time, "nothing_timed", "no trial of it was timed"),
-        (losses, "a_table", "`mean_task_s`"),
-        (cache, "a_table", "page cache"),
-    ],
+    ("draw", "missing"), [(losses, "`mean_task_s`"), (cache, "page cache"), (speedup, None)]
 )
-def test_where_nothing_was_measured_it_says_what_is_missing(request, draw, results, missing):
-    with pytest.raises(NothingToDrawError, match=missing):
-        draw(request.getfixturevalue(results))
+def test_where_nothing_was_measured_it_says_what_is_missing(of_table, nothing_timed, draw, missing):
+    if missing is not None:
+        with pytest.raises(NothingToDrawError, match=missing):
+            draw(of_table(["a"]))
+        return
+    for over_n in (speedup, wall_time):
+        with pytest.raises(NothingToDrawError, match="no trial of it was timed"):
+            over_n(nothing_timed)
 
 
-@pytest.fixture
-def a_table(of_table):
-    return of_table(["a"])
-
-
-def test_the_ideal_is_n_over_the_base_case(of_table):
+def test_the_ideal_is_n_over_the_base_case_which_alone_has_none(of_table):
     line = layers(speedup(of_table(["a"], (2, 4, 8))), "geom_line")[0].data
     assert (line["speedup"].iloc[0], line["speedup"].iloc[-1]) == pytest.approx((1, 4))
     assert (line["speedup"] * 2).tolist() == pytest.approx(line["workers"].tolist())
-
-
-def test_a_single_configuration_has_no_ideal_line(of_table):
     assert layers(speedup(of_table(["a"], (4,))), "geom_line") == []
 
 
@@ -126,15 +117,15 @@ def test_curves_without_times_of_tasks_have_no_panel(of_table):
 
 
 def reading(run, state, seconds):
-    for n in (1, 2):
-        own = [{"read": seconds / n, "compute": 10.0 / n}] * n
-        run.trial("segment", own, cache_state=state)
-    return run
+    def spent(n, _):
+        return {"read": seconds / n, "compute": 10.0 / n}
+
+    return run.curve("segment", spent, blocks=1, cache_state=state).results()
 
 
-def test_a_warm_run_stands_beside_a_cold_one_in_other_shapes(new_run, results_of):
-    cold = results_of(reading(new_run(), "verified-cold", 4.0))
-    warm = results_of(reading(new_run(), "warm", 1.0))
+def test_a_warm_run_stands_beside_a_cold_one_in_other_shapes(new_run):
+    cold = reading(new_run(), "verified-cold", 4.0)
+    warm = reading(new_run(), "warm", 1.0)
     plot = cache(cold, warm)
     (marks,) = layers(plot, "geom_point")
     one, other = (marks.data[marks.data["state"] == state] for state in ("cold, proved", "warm"))

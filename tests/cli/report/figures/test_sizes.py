@@ -22,19 +22,15 @@ def several():
     return made_up(sizes=SIZES[:4], models=("pyscale-tiny", "cyto3"), workers=(1, 2), repeats=2)
 
 
-def test_other_machines_have_shapes_each_and_their_source_in_the_caption(both):
+def test_other_machines_have_shapes_each_and_the_legend_the_colours_of_the_lines(both):
     plot = size_time(both)
     assert both.beside["grid"][0][0].title in caption(plot)
     (shapes,) = [scale for scale in plot.scales if "shape" in scale.aesthetics]
     assert "macbook-m1-mps" in shapes.limits
     assert len(set(shapes.palette(len(shapes.limits)))) == len(shapes.limits)
-
-
-def test_the_legend_has_the_colours_of_the_lines(both):
-    figure = size_time(both).draw()
     drawn = {
         to_hex(line.get_markerfacecolor()).upper()
-        for line in figure.findobj(lambda artist: hasattr(artist, "get_marker"))
+        for line in plot.draw().findobj(lambda artist: hasattr(artist, "get_marker"))
         if line.get_marker() in {"o", "s"}
     }
     assert drawn >= set(palette.CURVES[:2])
@@ -49,17 +45,13 @@ def test_no_label_touches_another(request, which, width_mm):
         assert_labels_stand_apart(draw(results, width_mm=width_mm))
 
 
-def test_one_device_has_times_and_nothing_to_compare():
+def test_one_device_has_times_and_nothing_to_compare_and_one_size_no_lines():
     results = made_up(("cpu",), (224, 448), repeats=1, parts=False)
     assert len(layers(size_time(results), "geom_point")[-1].data) == 2
     with pytest.raises(NothingToDrawError, match="of ratios over sizes"):
         size_speedup(results)
     with pytest.raises(NothingToDrawError, match="parts of its calls"):
         call_parts(results)
-
-
-def test_a_single_size_is_points_without_lines():
-    single = made_up(sizes=SIZES[:1], repeats=1, references=False)
-    plot = size_time(single)
+    plot = size_time(made_up(sizes=SIZES[:1], repeats=1, references=False))
     assert not layers(plot, "geom_line")
     assert len(layers(plot, "geom_point")) == 1

@@ -10,71 +10,63 @@ from pyscale.report.figures import NothingToDrawError, comparison, size_sweep
 
 
 def trials(factor=1.0, counts=(1, 2), repeats=6):
-    return trials_from_wall_times(
-        pl.DataFrame(
-            [
-                {"stage": "a", "workers": n, "repeat": r, "wall_s": factor * (100.0 + r) / n}
-                for n in counts
-                for r in range(repeats)
-            ]
-        )
-    )
+    rows = [
+        {"stage": "a", "workers": n, "repeat": r, "wall_s": factor * (100.0 + r) / n}
+        for n in counts
+        for r in range(repeats)
+    ]
+    return trials_from_wall_times(pl.DataFrame(rows))
+
+
+def beside(*new, **of_new):
+    """The comparison of six trials with others."""
+    return compared(trials(), trials(*new, **of_new))
 
 
 def marks(plot):
     return layers(plot, "geom_point")[0].data
 
 
-def test_marks_and_bars_are_those_of_the_table():
-    table = compared(trials(), trials(1.3))
+def test_marks_and_bars_are_those_of_the_table_with_a_band_of_what_is_too_small_to_matter():
+    table = beside(1.3)
     plot = comparison(table)
     assert marks(plot)["ratio"].tolist() == table["ratio"].to_list()
     (bars,) = layers(plot, "geom_errorbar")
     assert bars.data["ratio_low"].tolist() == table["ratio_low"].to_list()
     assert set(marks(plot)["verdict"]) == {"worse"}
     assert "with the verdict (of all: worse)" in caption(plot)
-
-
-def test_shapes_tell_verdicts_apart():
-    plots = [comparison(compared(trials(), trials(factor))) for factor in (0.7, 1.0, 1.3)]
-    plots.append(comparison(compared(trials(), trials(repeats=2))))
-    shapes = [
-        scale.palette(1) for plot in plots for scale in plot.scales if "shape" in scale.aesthetics
-    ]
-    assert len({tuple(found) for found in shapes}) == 4
-
-
-def test_a_difference_that_may_not_count_is_told_from_one_that_does():
-    plot = comparison(compared(trials(), trials(1.06)))
-    assert set(marks(plot)["verdict"]) == {"slower"}
-    assert "Slower, faster: perhaps by less than 5 %" in caption(plot)
-    assert "perhaps" not in caption(comparison(compared(trials(), trials(1.3))))
-
-
-def test_a_band_across_shows_what_is_too_small_to_matter():
-    (band,) = layers(comparison(compared(trials(), trials(1.3))), "geom_ribbon")
+    (band,) = layers(plot, "geom_ribbon")
     assert set(band.data["ratio_high"]) == {1.05}
     assert (band.data["workers"].min() < 1, band.data["workers"].max() > 2) == (True, True)
 
 
-def test_without_enough_trials_there_is_no_bar():
-    plot = comparison(compared(trials(), trials(repeats=2)))
-    assert len(layers(plot, "geom_errorbar")) == 0
-    assert "fewer than 6 trials" in caption(plot)
+def test_shapes_tell_verdicts_apart():
+    plots = [comparison(beside(factor)) for factor in (0.7, 1.0, 1.3)]
+    plots.append(comparison(beside(repeats=2)))
+    shapes = [
+        scale.palette(1) for plot in plots for scale in plot.scales if "shape" in scale.aesthetics
+    ]
+    assert len({tuple(found) for found in shapes}) == 4
+    # Without enough trials there is no bar.
+    assert len(layers(plots[-1], "geom_errorbar")) == 0
+    assert "fewer than 6 trials" in caption(plots[-1])
 
 
-def test_a_configuration_of_one_run_alone_is_left_out():
-    plot = comparison(compared(trials(), trials(counts=(2, 4))))
-    assert marks(plot)["workers"].tolist() == [2]
+def test_a_difference_that_may_not_count_is_told_from_one_that_does():
+    plot = comparison(beside(1.06))
+    assert set(marks(plot)["verdict"]) == {"slower"}
+    assert "Slower, faster: perhaps by less than 5 %" in caption(plot)
+    assert "perhaps" not in caption(comparison(beside(1.3)))
 
 
-def test_what_is_invalid_in_either_is_crossed():
-    table = compared(trials(), trials()).with_columns(new_invalid=pl.col("workers") == 2)
+def test_what_is_invalid_in_either_is_crossed_and_what_one_run_alone_has_left_out():
+    table = beside().with_columns(new_invalid=pl.col("workers") == 2)
     plot = comparison(table)
     crosses = layers(plot, "geom_point")[1]
     assert crosses.data["workers"].tolist() == [2]
     assert "Cross" in caption(plot)
-    assert "Cross" not in caption(comparison(compared(trials(), trials())))
+    assert "Cross" not in caption(comparison(beside()))
+    assert marks(comparison(beside(counts=(2, 4))))["workers"].tolist() == [2]
 
 
 @pytest.fixture
@@ -82,21 +74,15 @@ def published(references):
     return pl.read_csv(references / "cellpose_device_sweep.csv")
 
 
-def test_every_measurement_is_a_point_at_its_size(published):
-    (points,) = layers(size_sweep(published, wall_s="time_s"), "geom_point")
+def test_every_measurement_is_a_point_at_its_size_in_a_shape_of_its_device(published):
+    plot = size_sweep(published, wall_s="time_s")
+    (points,) = layers(plot, "geom_point")
     assert points.data["length_px"].tolist() == published["length_px"].to_list()
     assert points.data["wall_s"].tolist() == published["time_s"].to_list()
-
-
-def test_devices_have_a_shape_each(published):
-    plot = size_sweep(published, wall_s="time_s")
     (shape,) = [scale for scale in plot.scales if "shape" in scale.aesthetics]
     assert shape.limits == published["device"].unique(maintain_order=True).to_list()
     assert len(set(shape.palette(len(shape.limits)))) == 4
-
-
-def test_the_dashed_line_is_in_proportion_to_the_pixels_from_the_longest_time(published):
-    plot = size_sweep(published, wall_s="time_s")
+    # The dashed line is in proportion to the pixels, from the longest time.
     line = layers(plot, "geom_line")[0].data
     rates = line["wall_s"] / line["length_px"] ** 2
     assert rates.tolist() == pytest.approx([67.38 / 2351**2] * len(line))

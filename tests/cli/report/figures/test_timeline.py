@@ -20,27 +20,26 @@ def test_workers_of_one_node_stand_together_between_lines(on_nodes):
     assert dict(zip(axis.labels, axis.breaks, strict=True)) == {"left": -0.5, "right": -2.5}
 
 
-def test_a_long_name_of_a_node_is_shortened_to_where_nodes_differ(on_nodes):
+def node_names(plot):
+    (axis,) = [scale for scale in plot.scales if "y" in scale.aesthetics]
+    return list(axis.labels)
+
+
+def test_names_of_nodes_are_shortened_to_where_they_differ_and_thinned_where_they_are_many(
+    on_nodes,
+):
     nodes = ["partition-gpu-node-01.example.org", "partition-gpu-node-02.example.org"]
     plot = timeline(on_nodes(["segment"], 2, nodes))
-    (axis,) = [scale for scale in plot.scales if "y" in scale.aesthetics]
-    assert list(axis.labels) == ["…u-node-01", "…u-node-02"]
-
-
-def test_names_of_many_nodes_are_thinned_and_nothing_is_drawn_between_them(on_nodes):
-    names = [f"node{place:03d}" for place in range(64)]
-    plot = timeline(on_nodes(["segment"], 64, names))
-    (axis,) = [scale for scale in plot.scales if "y" in scale.aesthetics]
-    assert 2 < len(axis.labels) < 20
+    assert node_names(plot) == ["…u-node-01", "…u-node-02"]
+    plot = timeline(on_nodes(["segment"], 64, [f"node{place:03d}" for place in range(64)]))
+    assert 2 < len(node_names(plot)) < 20
     assert layers(plot, "geom_hline") == []
 
 
-def test_the_trial_of_median_wall_time_is_shown_unless_others_are_asked_for(new_run, results_of):
-    run = new_run()
-    for block, compute in enumerate((9.0, 5.0, 7.0)):
-        for n in (1, 2):
-            run.trial("segment", [{"compute": compute / n}] * n, block=block)
-    results = results_of(run)
+def test_the_trial_of_median_wall_time_is_shown_unless_others_are_asked_for(new_run):
+    walls_s = (9.0, 5.0, 7.0)
+    run = new_run().curve("segment", lambda n, block: walls_s[block] / n, blocks=3)
+    results = run.results_with_timeline()
     table = rectangles(timeline(results))
     assert table["panel"].cat.categories.tolist() == ["segment\nN = 2, repeat 2"]
     slowest = next(name for name in results.trials["trial"] if name.startswith("segment-n1-b0"))

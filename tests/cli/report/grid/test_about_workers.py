@@ -1,7 +1,7 @@
 """What has one N is told over sizes, all else over N."""
 
 from madeuploader import ENTRIES
-from madeuploaderrun import made_up as made_up_loading
+from madeuploader import made_up as made_up_loading
 from madeupmachine import made_up
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.findings import MachineFindings

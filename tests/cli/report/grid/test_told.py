@@ -43,14 +43,6 @@ def row_of(results, caption, *begins):
     return dict(zip(table.header, row, strict=True))
 
 
-def of_ceiling(results, **changes):
-    """What is told, were a ratio's end another."""
-    (grid,) = results.every(GridFindings)
-    return told(
-        changed(results, ceilings=tuple(one.model_copy(update=changes) for one in grid.ceilings))
-    )
-
-
 def test_a_ratio_whose_interval_holds_one_is_not_called_faster(both):
     (grid,) = both.every(GridFindings)
     ratios = grid.ratios.with_columns(ratio_low=pl.lit(0.9), ratio_high=pl.lit(1.2))
@@ -67,7 +59,9 @@ def test_a_ratio_whose_interval_holds_one_is_not_called_faster(both):
     ],
 )
 def test_other_shapes_are_told_as_what_they_are(both, shape, words, never):
-    said = of_ceiling(both, shape=shape)
+    (grid,) = both.every(GridFindings)
+    other = tuple(one.model_copy(update={"shape": shape}) for one in grid.ceilings)
+    said = told(changed(both, ceilings=other))
     assert words in said
     assert never not in said
 
@@ -77,6 +71,9 @@ def test_too_few_sizes_have_no_ceiling_and_the_text_says_why(thin):
     assert "No ceiling: a ceiling needs at least 4 sizes" in said
     assert "[" not in said
     assert "not all of these sizes have a 95 % interval" in said
+    # Without an interval nothing is said of a single image beyond its times.
+    assert row_of(thin, "Every size", "224", "GPU (CUDA)")["First call (s)"] != "-"
+    assert "A process for a single image" not in said
 
 
 def test_where_it_wins_is_a_measured_size(both):
@@ -90,17 +87,16 @@ def test_where_it_wins_is_a_measured_size(both):
         assert words in told(changed(both, wins=wins))
 
 
-def test_without_an_interval_nothing_is_said_of_a_single_image_beyond_its_times(thin):
-    assert row_of(thin, "Every size", "224", "GPU (CUDA)")["First call (s)"] != "-"
-    assert "A process for a single image" not in told(thin)
-
-
-def test_a_cpu_alone_is_told_by_itself_and_how_to_compare_it(cpu_alone):
+def test_a_cpu_alone_is_told_by_itself_and_how_to_compare_it(cpu_alone, tmp_path):
     said = told(cpu_alone)
     assert "Only the CPU was measured" in said
     assert "--sizes 224,448,672 --device cpu,cuda`" in said
     assert "Mostly: network 93 %" in said
     assert "sped up" not in said
+    assert "ratios" not in csv_texts(cpu_alone)
+    page = seen(write_page(tmp_path, cpu_alone).read_text())
+    assert "Not known : Only the CPU was measured" in page
+    assert "CPU, by size" in page
 
 
 def test_the_published_protocol_stands_beside_as_mean_and_sd(as_published, both):
@@ -141,14 +137,11 @@ def judged(results, **columns):
     return trusted.grade, "; ".join((*trusted.reasons, *trusted.notes))
 
 
-def test_points_without_a_doubt_can_be_trusted(both):
+def test_points_without_a_doubt_can_be_trusted_and_few_trials_are_noted(both, thin):
     trust, reasons = judged(both)
     assert trust == "yes"
     assert "outputs of GPU (CUDA) agree by 0.9925 or more" in reasons
     assert reasons.startswith("6 trials of each; ")
-
-
-def test_few_trials_and_outputs_that_were_not_compared_are_neutral_notes(thin):
     trust, reasons = judged(thin)
     assert trust == "yes"
     assert "fewer than 6 trials" in reasons
@@ -186,40 +179,21 @@ def doubted(thin):
     return replace(thin, kinds=(replace(grid, points=points),))
 
 
-def test_the_terminal_marks_the_row(doubted):
-    text = printed(summary_of(doubted))
-    assert text.count("CPU !") == 1
-
-
 def test_the_count_of_objects_is_marked_in_the_report(doubted, tmp_path):
+    assert printed(summary_of(doubted)).count("CPU !") == 1
     text = write_markdown(tmp_path, doubted).read_text()
     assert len([line for line in text.splitlines() if CODE in line]) == 1
-    (row,) = (line for line in text.splitlines() if "(doubted)" in line)
-    assert " (doubted) | " in row
-    assert text.count("(doubted)") == 1
+    assert text.count("(doubted)") == text.count(" (doubted) | ") == 1
     write_csv(tmp_path, doubted)
     assert pl.read_csv(tmp_path / "benchmark_points.csv")["result_doubted"].sum() == 1
     assert CODE in write_page(tmp_path, doubted).read_text()
 
 
-def sections(text):
-    return re.findall(r'<section id="(.*?)"', text)
-
-
-def test_a_run_on_one_device_has_no_table_of_ratios(cpu_alone):
-    assert "ratios" not in csv_texts(cpu_alone)
-
-
 def test_a_stage_over_n_beside_a_grid_keeps_its_sections(mixed, tmp_path):
     text = write_page(tmp_path, mixed).read_text()
-    assert {"grid", "results", "request", "where", "laws"} <= set(sections(text))
+    sections = set(re.findall(r'<section id="(.*?)"', text))
+    assert {"grid", "results", "request", "where", "laws"} <= sections
     told = seen(text)
     assert "segment (model cyto3) at 4 sizes (224 to 1792 px)" in told
     assert "track at N = 1 and 2 workers" in told
     assert text.count('name="amount" value="absolute"') == 1
-
-
-def test_a_cpu_alone_says_what_would_compare_it(cpu_alone, tmp_path):
-    told = seen(write_page(tmp_path, cpu_alone).read_text())
-    assert "Not known : Only the CPU was measured" in told
-    assert "CPU, by size" in told

@@ -6,14 +6,13 @@ import polars as pl
 import pytest
 
 from asread import seen
-from madeuploader import ENTRIES, entries_like
-from madeuploaderrun import consuming, made_up
+from madeuploader import ENTRIES, consuming, entries_like, made_up
 from pyscale.analysis.flags import flags_of
 from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.trust import trust_in_loading
 from pyscale.references.files import all_references
 from pyscale.references.matchingranks import matching_loading
-from pyscale.report.figures.writing import write_figures
+from pyscale.report.figures import loader_pareto
 from pyscale.report.kinds import sections_of
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
@@ -21,6 +20,12 @@ from pyscale.report.ranks.loader import names_of, same, to_paste
 from pyscale.report.wording import number
 
 BEST = "num_workers=8, pool_size=16"
+
+
+@pytest.fixture(scope="module")
+def unfed():
+    """Eight configurations on 1 and 2 ranks, six times; nobody told what training takes."""
+    return made_up()
 
 
 def told(results):
@@ -47,44 +52,53 @@ def row_of(results, stage, workers):
     )
 
 
-def test_storage_that_is_too_slow_does_not_feed_and_what_would_is_named():
-    results = made_up(consuming(620.0))
-    said = feeds(results)
-    assert said.startswith("No: ")
-    assert "pyscale, workers 2, pool 1, slide 200, visit 1 would feed it" in said
+@pytest.mark.parametrize(
+    ("consumes_per_s", "repeats", "said"),
+    [
+        # Storage that is too slow does not feed, and what would is named.
+        (620.0, 6, ["No: ", "pyscale, workers 2, pool 1, slide 200, visit 1 would feed it"]),
+        # Nothing is sure without an interval.
+        (
+            *(100.0, 3),
+            ["Uncertain: ", "[no 95 % interval]", "3 trials give no interval, 6 are needed"],
+        ),
+        # Where the consumption is unknown the report says how to set it.
+        (None, 6, ["Unknown: ", "consumes_per_s", "[stages.loader]"]),
+    ],
+    ids=["too slow", "few trials", "unknown"],
+)
+def test_whether_storage_feeds_training_is_told_as_surely_as_it_is_known(
+    consumes_per_s, repeats, said
+):
+    text = feeds(made_up(consuming(consumes_per_s), repeats=repeats))
+    assert text.startswith(said[0])
+    assert all(words in text for words in said)
 
 
-def test_nothing_is_sure_without_an_interval():
-    said = feeds(made_up(consuming(100.0), repeats=3))
-    assert said.startswith("Uncertain: ")
-    assert "[no 95 % interval]" in said
-    assert "3 trials give no interval, 6 are needed" in said
-
-
-def test_where_the_consumption_is_unknown_the_report_says_how_to_set_it(unfed):
-    said = feeds(unfed)
-    assert said.startswith("Unknown: ")
-    assert "consumes_per_s" in said
-    assert "[stages.loader]" in said
-
-
-def test_where_the_fastest_is_diverse_enough_nothing_is_given_up():
-    diverse = replace(ENTRIES[0], effective_slides=12.0)
-    first = advised(made_up([diverse, ENTRIES[1]]))[0]
-    assert "No speed: no measured one is faster on 2 ranks" in first
-
-
-def test_one_configuration_alone_is_not_called_the_fastest():
-    first = advised(made_up(ENTRIES[:1]))[0]
-    assert "the only timed one on 2 ranks" in first
-    assert "No speed: no other was timed on 2 ranks." in first
-    assert "fastest" not in first
-
-
-def test_too_few_trials_prove_nothing_faster_than_another():
-    first = advised(made_up(ENTRIES[6:], repeats=1))[0]
-    assert "; 1 trial does not distinguish it from " in first
-    assert "may be as fast" not in first
+@pytest.mark.parametrize(
+    ("entries", "repeats", "told_of", "never"),
+    [
+        # Where the fastest is diverse enough nothing is given up.
+        (
+            [replace(ENTRIES[0], effective_slides=12.0), ENTRIES[1]],
+            *(6, ["No speed: no measured one is faster on 2 ranks"], "the only"),
+        ),
+        # One configuration alone is not called the fastest.
+        (
+            ENTRIES[:1],
+            6,
+            ["the only timed one on 2 ranks", "No speed: no other was timed on 2 ranks."],
+            "fastest",
+        ),
+        # Too few trials prove nothing faster than another.
+        (ENTRIES[6:], 1, ["; 1 trial does not distinguish it from "], "may be as fast"),
+    ],
+    ids=["diverse", "alone", "one trial"],
+)
+def test_what_is_advised_says_what_it_gives_up(entries, repeats, told_of, never):
+    first = advised(made_up(entries, repeats=repeats))[0]
+    assert all(words in first for words in told_of)
+    assert never not in first
 
 
 def test_the_fastest_of_patches_of_two_sizes_is_the_fastest_of_its_own_size():
@@ -100,16 +114,11 @@ def test_lines_to_paste_are_python_with_the_settings_of_the_advice(unfed):
     assert "pool_size=16" in data
     assert "num_workers=8" in loader
     assert "prefetch_factor=2" in loader
-
-
-def test_without_loader_processes_nothing_is_prefetched():
-    alone = made_up([replace(ENTRIES[0], num_workers=0)])
-    _, loader = (line for _, line in told(alone).paste)
+    # Without loader processes nothing is prefetched.
+    _, (_, loader) = told(made_up([replace(ENTRIES[0], num_workers=0)])).paste
     assert "num_workers=0" in loader
     assert "prefetch_factor" not in loader
-
-
-def test_a_factory_of_the_users_own_is_called_by_its_name():
+    # A factory of the user's own is called by its name.
     row = row_of(made_up([replace(ENTRIES[0], factory="mine.data:patches")]), "pool1", 1)
     what, line = to_paste(row)[0]
     assert "mine.data:patches" in what
@@ -149,29 +158,26 @@ def test_a_rank_that_lags_behind_is_named():
     assert any(sentence.startswith("`straggler`") for sentence in told(results).doubts)
 
 
-def test_one_rank_has_no_table_of_ranks_and_nothing_of_waiting_for_others(beside):
-    found = told(beside)
-    assert not any(table.caption == "Rank by rank" for table in found.blocks[0].tables)
-    assert not any("rank " in sentence for sentence in found.blocks[0].said)
+def test_one_rank_has_no_table_of_ranks_and_nothing_of_waiting_for_others():
+    (found,) = told(made_up(ENTRIES[:1], ranks=(1,))).blocks
+    assert not any(table.caption == "Rank by rank" for table in found.tables)
+    assert not any("rank " in sentence for sentence in found.said)
 
 
 @pytest.mark.parametrize(
-    ("told_of", "reason"),
+    ("told_of", "grade", "reason"),
     [
-        ({"cache_state": "warm"}, "warm cache though not requested"),
-        ({"cache_state": "evicted-unverified"}, "cold cache not proven"),
-        ({"cores": 2}, "more workers than cores"),
+        ({"cache_state": "warm"}, "with care", "warm cache though not requested"),
+        ({"cache_state": "evicted-unverified"}, "with care", "cold cache not proven"),
+        ({"cores": 2}, "with care", "more workers than cores"),
+        # Few trials are a neutral note.
+        ({"repeats": 3}, "yes", "fewer than 6 trials"),
     ],
 )
-def test_what_makes_numbers_doubtful_stands_beside_the_answer(told_of, reason):
+def test_what_makes_numbers_doubtful_stands_beside_the_answer(told_of, grade, reason):
     trusted = trust_in_loading(made_up(**told_of).of(LoaderFindings))
-    assert trusted.grade == "with care"
-    assert reason in trusted.reasons
-
-
-def test_few_trials_are_a_neutral_note():
-    trusted = trust_in_loading(made_up(repeats=3).of(LoaderFindings))
-    assert (trusted.grade, trusted.notes) == ("yes", ("fewer than 6 trials",))
+    assert trusted.grade == grade
+    assert reason in (trusted.notes if grade == "yes" else trusted.reasons)
 
 
 def test_rates_are_published_for_as_many_ranks_alone(tmp_path):
@@ -187,10 +193,9 @@ def test_many_ranks_are_left_to_the_csv(tmp_path):
     assert ranks.count("\n| ") == 2 + 8
 
 
-@pytest.mark.slow
 def test_one_configuration_alone_is_drawn_and_told(tmp_path):
     alone = made_up(ENTRIES[:1], ranks=(1,), repeats=1)
-    assert write_figures(tmp_path, alone)
+    assert loader_pareto(alone)
     told = seen(write_page(tmp_path, alone).read_text())
     assert "patch loading in 1 configuration on 1 rank, 1 timed trial of each" in told
     assert "pool1" in write_markdown(tmp_path, alone).read_text()

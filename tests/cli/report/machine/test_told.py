@@ -1,15 +1,47 @@
 """Sentences on one machine, on several nodes, and on stages beside their storage."""
 
+import re
 from dataclasses import replace
 
 import polars as pl
 import pytest
 
+from asread import printed, seen
+from madeupmachine import made_up
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.trust import trust_in_tests
+from pyscale.report.figures import machine_kernels, machine_nodes, machine_storage
+from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.machine import section as told
 from pyscale.report.machine.bench import benches
 from pyscale.report.machine.section import section
+from pyscale.report.markdown import write_markdown
+from pyscale.report.page.write import write_page
+from pyscale.report.terminal import summary_of
+
+
+@pytest.fixture(scope="module")
+def one():
+    """One node without a GPU, and no stage beside."""
+    return made_up(1, gpus=False)
+
+
+@pytest.fixture(scope="module")
+def three():
+    """Three nodes with two GPUs each; the third reads at half the rate."""
+    return made_up(3)
+
+
+@pytest.fixture(scope="module")
+def beside():
+    """One node, and a stage that reads a movie at N = 1 and 2."""
+    return made_up(1, gpus=False, pipeline=True)
+
+
+@pytest.fixture(scope="module")
+def many():
+    """More nodes than are drawn each by itself."""
+    return made_up(6, gpus=False, blocks=2)
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +68,15 @@ def test_a_wrong_result_is_not_to_be_trusted(three):
     assert "fsc_tight on NVIDIA H200" in trusted.reasons[0]
 
 
-def test_a_machine_without_doubts_is_trusted(bench):
-    rows = [row | {"flags": []} for row in bench.rows]
-    assert trust_in_tests(rows).grade == "yes"
-
-
-def test_other_work_on_the_machine_is_a_doubt(bench):
-    rows = [row | {"flags": []} for row in bench.rows]
-    trusted = trust_in_tests(rows, ["disturbed"])
-    assert (trusted.grade, trusted.reasons) == ("with care", ("other work ran on the machine",))
+@pytest.mark.parametrize(
+    ("doubts", "told"),
+    [([], ("yes", None)), (["disturbed"], ("with care", ("other work ran on the machine",)))],
+)
+def test_a_machine_is_trusted_but_for_other_work_on_it(bench, doubts, told):
+    trusted = trust_in_tests([row | {"flags": []} for row in bench.rows], doubts)
+    grade, reasons = told
+    assert trusted.grade == grade
+    assert reasons in (None, trusted.reasons)
 
 
 def test_the_place_has_names(bench):
@@ -55,47 +87,77 @@ def test_the_place_has_names(bench):
     assert found["fio"] == "fio-3.33"
 
 
-def outliers(results, **columns):
-    """The sentence on nodes, were the comparison another."""
-    machine = results.of(MachineFindings)
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"outlier": pl.lit(value=False)}, "No outliers: "),
+        ({"nodes": pl.lit(2), "outlier": pl.lit(None, pl.Boolean)}, "fewer than 3 nodes"),
+    ],
+    ids=["alike", "two nodes"],
+)
+def test_where_no_node_is_an_outlier_it_says_so(three, columns, said):
+    machine = three.of(MachineFindings)
     changed = replace(machine, nodes=machine.nodes.with_columns(**columns))
-    return section(replace(results, kinds=(changed,))).blocks[0].said[0]
-
-
-def test_no_node_is_an_outlier_where_all_are_alike(three):
-    assert outliers(three, outlier=pl.lit(value=False)).startswith("No outliers: ")
-
-
-def test_of_two_nodes_none_is_an_outlier(three):
-    said = outliers(three, nodes=pl.lit(2, pl.Int64), outlier=pl.lit(None, pl.Boolean))
-    assert "fewer than 3 nodes" in said
+    assert said in section(replace(three, kinds=(changed,))).blocks[0].said[0]
 
 
 @pytest.mark.parametrize(
-    ("share", "proved", "says"),
+    ("columns", "says"),
     [
-        (0.2, True, "does not limit reading"),
-        (0.2, False, "seems not to limit reading"),
-        (0.6, True, "may limit reading at times"),
-        (0.9, True, "so try faster storage"),
+        ({"share": 0.2, "proved": True}, "does not limit reading"),
+        ({"share": 0.2, "proved": False}, "seems not to limit reading"),
+        ({"share": 0.6, "proved": True}, "may limit reading at times"),
+        ({"share": 0.9, "proved": True}, "so try faster storage"),
+        # Reading that takes hardly any time is nothing to speed up.
+        ({"read_s": 1e-6}, "less than 1 % of the wall time; faster storage cannot save more"),
     ],
 )
-def test_headroom_is_told_as_surely_as_it_is_known(beside, share, proved, says):
-    table = (
-        beside.of(MachineFindings)
-        .headroom.head(1)
-        .with_columns(share=pl.lit(share), proved=pl.lit(proved))
-    )
-    machine = replace(beside.of(MachineFindings), headroom=table)
+def test_headroom_is_told_as_surely_as_it_is_known(beside, columns, says):
+    machine = beside.of(MachineFindings)
+    changed = {name: pl.lit(value) for name, value in columns.items()}
+    machine = replace(machine, headroom=machine.headroom.head(1).with_columns(**changed))
     (said,) = told.headroom(machine, beside.configurations)
     assert says in said
     assert "of the wall time" in said
-    assert ("not verified" in said) is not proved
+    assert ("MB/s" in said) == ("read_s" not in columns)
+    assert ("not verified" in said) == (columns.get("proved") is False)
 
 
-def test_reading_that_takes_hardly_any_time_is_nothing_to_speed_up(beside):
-    table = beside.of(MachineFindings).headroom.head(1).with_columns(read_s=pl.lit(1e-6))
-    machine = replace(beside.of(MachineFindings), headroom=table)
-    (said,) = told.headroom(machine, beside.configurations)
-    assert "less than 1 % of the wall time; faster storage cannot save more" in said
-    assert "MB/s" not in said
+def test_the_terminal_says_what_was_measured_and_what_makes_it_doubtful(one):
+    said = printed(summary_of(one))
+    assert "Filesystem: nfs4" in said
+    flags = [["disturbed"]] * one.configurations.height
+    beside_others = one.configurations.with_columns(flags=pl.Series(flags))
+    assert "disturbed" not in said
+    assert "disturbed (everywhere): Other work" in printed(
+        summary_of(replace(one, configurations=beside_others))
+    )
+
+
+def test_a_pipeline_beside_keeps_its_sections_and_no_machine_entry_in_them(beside, tmp_path):
+    text = write_page(tmp_path, beside).read_text()
+    assert {"machine", "results", "request", "where"} <= set(
+        re.findall(r'<section id="(.*?)"', text)
+    )
+    told = seen(text)
+    assert "register_denoise at N = 1 and 2 workers" in told
+    assert "Whether storage holds reading back" in told
+    results = text.partition('<section id="results">')[2].partition("</section>")[0]
+    assert "register_denoise" in results
+    assert "kernels_cpu" not in results
+
+
+def test_many_nodes_are_compared_and_not_each_told(many, tmp_path):
+    text = write_markdown(tmp_path, many).read_text()
+    assert "The page alone has: node1, node2, node3, " in text
+    assert "\n### node1\n" not in text
+    told = seen(write_page(tmp_path, many).read_text())
+    assert "node6" in told
+    with pytest.raises(NothingToDrawError):
+        machine_storage(many)
+
+
+def test_several_nodes_have_a_figure_and_their_kernels_none(three):
+    machine_nodes(three)
+    with pytest.raises(NothingToDrawError):
+        machine_kernels(three)

@@ -19,13 +19,9 @@ def made(tmp_path, monkeypatch):
     return calls
 
 
-def test_it_is_made_once(made):
+def test_it_is_made_once_and_anew_for_another_version(made, monkeypatch):
     assert bundle.vega_bundle() == bundle.vega_bundle()
     assert len(made) == 1
-
-
-def test_another_version_is_made_anew(made, monkeypatch):
-    bundle.vega_bundle()
     monkeypatch.setattr(bundle, "version", lambda _name: "999")
     bundle.vega_bundle()
     assert len(made) == 2
@@ -45,14 +41,12 @@ def test_what_was_kept_half_is_made_anew(made, tmp_path):
     assert bundle.vega_bundle().endswith("\nwindow.vega = 1;")
 
 
-def test_the_real_one_sets_what_the_charts_use_and_cannot_end_its_script():
+def test_the_real_one_sets_what_the_charts_use_and_begins_with_copyright_notices():
     script = bundle.vega_bundle()
     assert "window.vegaEmbed" in script
+    # It cannot end the script that it stands in.
     assert "</script" not in script
-
-
-def test_it_begins_with_the_copyright_notices_of_its_parts():
-    notices, closed, _ = bundle.vega_bundle().partition("*/")
+    notices, closed, _ = script.partition("*/")
     assert notices.startswith("/*!\nVega 6.")
     assert closed
     for part in ("Vega-Lite 6.", "Vega-Embed ", "D3 (ISC): Copyright (c) 2010-2023 Mike Bostock"):

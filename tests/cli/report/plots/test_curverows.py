@@ -1,7 +1,8 @@
 import polars as pl
 import pytest
 
-from pyscale.references.model import Reference, Referred
+from madeupreference import reference
+from pyscale.references.model import Referred
 from pyscale.report.curves import curves
 from pyscale.report.plots.curverows import (
     configuration_rows,
@@ -22,40 +23,31 @@ def row(rows, curve, workers):
     return one
 
 
-def test_an_ideal_needs_more_than_the_base_case(new_run, results_of):
-    alone = results_of(new_run().trial("track", [{"compute": 1.0}]))
+def test_an_ideal_needs_more_than_the_base_case(new_run):
+    alone = new_run().trial("track", [{"compute": 1.0}]).results()
     assert ideal_rows(curves(alone.configurations)) == []
 
 
-def test_a_trial_that_failed_is_no_point(new_run, results_of):
+def test_a_trial_that_failed_is_no_point(new_run):
     run = new_run().trial("track", [{"compute": 4.0}]).trial("track", [{"compute": 4.0}], block=1)
     run.trial("track", [{"compute": 4.0}], block=2, failed=("w0",))
-    found = results_of(run)
+    found = run.results_with_timeline()
     rows = trial_rows(curves(found.configurations), found.trials)
     assert sorted(one["repeat"] for one in rows) == [0, 1]
 
 
-def test_efficiency_counts_from_the_workers_of_the_base_case(new_run, results_of):
+def test_efficiency_counts_from_the_workers_of_the_base_case(new_run):
     run = new_run().trial("track", [{"compute": 4.0}] * 2).trial("track", [{"compute": 2.5}] * 4)
-    found = results_of(run).configurations
+    found = run.results_with_timeline().configurations
     drawn = row(configuration_rows(curves(found)), "track", 4)
     assert drawn["efficiency"] == pytest.approx(0.8)
 
 
 def test_a_reference_is_drawn_as_far_as_was_measured_here(uneven, found):
-    reference = Reference(
-        name="other",
-        title="a cluster",
-        source="A paper",
-        figures="medians",
-        hardware={"processor": "Xeon"},
-        caveats=("One run.",),
-        sweep="workers",
-        stages={"segment": "segment"},
-    )
     own = uneven.configurations.filter(stage="segment")
     larger = own.with_columns(workers=4 * pl.col("workers"))
-    referred = Referred(reference, pl.concat([own, larger]).sort("workers"))
+    other = reference(stages={"segment": "segment"})
+    referred = Referred(other, pl.concat([own, larger]).sort("workers"))
     rows = reference_rows(found, [referred])
     assert [one["workers"] for one in rows] == [1, 2]
     assert reference_ideals(found, rows) == []

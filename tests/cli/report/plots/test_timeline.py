@@ -23,16 +23,12 @@ def test_it_opens_with_the_middle_trial_of_what_loses_most_to_idle_time(uneven, 
     assert (row["curve"], row["workers"], row["middle"]) == ("segment", 2, True)
 
 
-def test_it_says_who_waited_for_whom(rows):
+def test_it_says_who_waited_for_whom_on_lanes_that_are_grouped_by_node(rows):
     row = next(row for row in rows if (row["curve"], row["workers"]) == ("segment", 2))
     assert row["summary"] == (
         "Worker 1 ended last; the others waited 3.00 worker-seconds for it, and then 0.25 s for "
         "the merge."
     )
-
-
-def test_lanes_of_several_nodes_are_grouped_by_node(rows):
-    row = next(row for row in rows if (row["curve"], row["workers"]) == ("segment", 2))
     assert row["lanes"] == ["node1 · 1", "node2 · 0"]
     assert row["nodes"] == ["node1", "node2"]
 

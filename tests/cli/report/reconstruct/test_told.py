@@ -5,8 +5,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from madeupreconstruct import ENTRIES, Entry, reconstruction
-from madeupreconstructrun import made_up
+from madeupreconstruct import ENTRIES, Entry, made_up, reconstruction
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings, reconstruct_findings
 from pyscale.references.files import all_references
 from pyscale.references.matchingranks import matching_reconstruct
@@ -98,9 +97,9 @@ def test_what_margins_do_not_explain_is_left_to_the_denoiser_and_waiting_to_unev
 
 
 @pytest.mark.slow
-def test_gains_beyond_the_ranks_and_within_chance_are_called_so(shared):
+def test_gains_beyond_the_ranks_and_within_chance_are_called_so():
     name = "Colour deblurring, 256 px"
-    assert not any("chance" in said for said in answers_of(shared, name))
+    assert not any("chance" in said for said in answers_of(made_up(), name))
     share = pl.when(pl.col("workers") > 1).then(pl.col("gradient_s") / 20)
     _, scales, *_ = answers_of(changed(ENTRIES[:1], gradient_s=share.otherwise("gradient_s")), name)
     assert scales.startswith("Scales: Gradient best with 8 ranks: 20.00 times, efficiency 2.50; ")
@@ -144,7 +143,7 @@ def published(tmp_path):
     return beside
 
 
-def test_published_speedups_of_the_same_problem_stand_beside_and_not_compared(published):
+def test_published_speedups_stand_beside_the_same_problem_size_and_ranks(published):
     volume = Entry("volume", "volume", "tomography_3d", 256)
     ((title, columns, rows),) = published([volume], (1, 2))
     assert title == "DeepInverse, published speedups"
@@ -152,17 +151,11 @@ def test_published_speedups_of_the_same_problem_stand_beside_and_not_compared(pu
     assert [row[:5] for row in rows] == [
         ["Tomography in 3D, 512 px", "iteration", "16, over 2", "7.44 times", "93 %"]
     ]
-
-
-def test_the_same_problem_size_and_ranks_here_stand_in_the_row_of_the_published(published):
     large = replace(ENTRIES[0], size_px=1024)
     (_, columns, rows), (v100, *_) = published([large], (1, 16))
-    assert columns[-1] == "Here"
+    assert (columns[-1], v100) == ("Here", "DeepInverse on V100 GPUs")
     assert [row[-1] for row in rows] == ["10.24", "-"]
-    assert v100 == "DeepInverse on V100 GPUs"
-
-
-def test_published_times_have_the_ranks_that_were_measured_here(published):
+    # Published times have the ranks that were measured here.
     *_, (_, columns, rows) = published(ENTRIES[:1], (1, 4))
     assert "Here" not in columns
     assert {row[2] for row in rows} == {"4, over 1", "4, over 2"}
@@ -175,6 +168,7 @@ def test_a_drift_that_rounds_to_nothing_has_no_sign():
     ]
 
 
-def test_one_rank_alone_has_a_figure_in_one_column_too(beside):
-    components(beside, width_mm=88)
-    component_shares(beside, width_mm=88)
+def test_one_rank_alone_has_a_figure_in_one_column_too():
+    alone = made_up(ENTRIES[:1], ranks=(1,), repeats=1)
+    components(alone, width_mm=88)
+    component_shares(alone, width_mm=88)

@@ -5,7 +5,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from pyscale.references.model import Reference, Referred
+from madeupreference import reference as made_up
+from pyscale.references.model import Referred
 from pyscale.report.viewer.build import SideBySide, comparison_table
 from pyscale.report.viewer.sources import beside_references, source_of
 from pyscale.results import analysed
@@ -28,16 +29,7 @@ def two_runs(full, slower):
 @pytest.fixture(scope="session")
 def reference():
     """A reference of one stage."""
-    return Reference(
-        name="other",
-        title="cluster of 2019",
-        source="A paper",
-        figures="medians",
-        hardware={"processor": "Xeon"},
-        caveats=("One run.",),
-        sweep="workers",
-        stages={"cells": "segment"},
-    )
+    return made_up(title="cluster of 2019", stages={"cells": "segment"})
 
 
 @pytest.fixture(scope="session")

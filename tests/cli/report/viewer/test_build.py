@@ -42,24 +42,19 @@ def test_the_speedup_is_against_each_column_and_none_against_itself(shown):
     assert (second[0].value, first[1].value) == pytest.approx((1 / 1.4, 1.4))
 
 
-def test_parts_that_took_no_time_anywhere_are_left_out(shown):
-    parts = {row.labels["part"] for row in shown.rows}
-    assert {"compute", "import", "idle", "merge"} <= parts
-    assert parts.isdisjoint({"container_start", "busy"})
-
-
-def test_a_stage_stands_before_its_parts_and_compute_before_idle(shown):
-    at_two = [row for row in shown.rows if (row.curve, row.group) == ("segment", "N = 2")]
-    assert [row.labels["part"] for row in at_two][:2] == [None, "compute"]
-    assert at_two[-1].labels["part"] == "idle"
-    assert at_two[-1].name == "idle, waiting for the slowest"
-
-
-def test_rows_are_grouped_by_n_after_the_sum_over_stages(shown):
+def test_rows_are_grouped_by_n_and_a_stage_stands_before_its_parts(shown):
     assert list(shown.groups) == ["N = 1", "N = 2", "N = 4", "N = 8"]
     for rows in shown.groups.values():
         assert rows[0][1].name == "all stages"
         assert [shown.rows[place] for place, _ in rows] == [row for _, row in rows]
+    at_two = [row for row in shown.rows if (row.curve, row.group) == ("segment", "N = 2")]
+    assert [row.labels["part"] for row in at_two][:2] == [None, "compute"]
+    assert at_two[-1].labels["part"] == "idle"
+    assert at_two[-1].name == "idle, waiting for the slowest"
+    # Parts that took no time anywhere are left out.
+    parts = {row.labels["part"] for row in shown.rows}
+    assert {"compute", "import", "idle", "merge"} <= parts
+    assert parts.isdisjoint({"container_start", "busy"})
 
 
 def test_a_single_stage_has_no_sum_over_stages(full):
@@ -99,36 +94,23 @@ def test_columns_are_named_by_letters():
     assert [letter(place) for place in (0, 1, 25, 26)] == ["A", "B", "Z", "A1"]
 
 
-class TestHardware:
-    @staticmethod
-    def source(kind, **hardware):
-        side = Side(pl.DataFrame(), frozenset())
-        return Source("a", kind, side, hardware=hardware)
-
-    def test_what_differs_is_marked(self):
-        found = properties(
-            [
-                self.source("run", processor="Xeon", memory="32 GiB"),
-                self.source("run", processor="EPYC", memory="32 GiB"),
-            ]
-        )
-        assert [(one.what, one.differs) for one in found] == [
-            ("processor", True),
-            ("memory", False),
-        ]
-
-    def test_what_a_run_does_not_have_differs_and_what_a_reference_does_not_tell_is_unknown(self):
-        with_gpu, without = self.source("run", GPUs="H200"), self.source("run")
-        assert properties([with_gpu, without])[0].values == ("H200", "-")
-        assert properties([with_gpu, without])[0].differs
-        silent = properties([with_gpu, self.source("reference")])[0]
-        assert silent.values == ("H200", None)
-        assert not silent.differs
-
-    def test_what_no_stamp_tells_of_is_unknown_of_a_run_too(self):
-        (found,) = properties([self.source("run"), self.source("reference", network="Ethernet")])
-        assert found.values == (None, "Ethernet")
-        assert not found.differs
+@pytest.mark.parametrize(
+    ("run", "kind", "other", "values", "differs"),
+    [
+        ({"processor": "Xeon"}, "run", {"processor": "EPYC"}, ("Xeon", "EPYC"), True),
+        ({"memory": "32 GiB"}, "run", {"memory": "32 GiB"}, ("32 GiB", "32 GiB"), False),
+        # What a run does not have differs, and what a reference does not tell is unknown.
+        ({"GPUs": "H200"}, "run", {}, ("H200", "-"), True),
+        ({"GPUs": "H200"}, "reference", {}, ("H200", None), False),
+        # What no stamp tells of is unknown of a run too.
+        ({}, "reference", {"network": "Ethernet"}, (None, "Ethernet"), False),
+    ],
+)
+def test_hardware_that_differs_is_marked(run, kind, other, values, differs):
+    side = Side(pl.DataFrame(), frozenset())
+    told = (("run", run), (kind, other))
+    (found,) = properties([Source("a", one, side, hardware=own) for one, own in told])
+    assert (found.values, found.differs) == (values, differs)
 
 
 class TestReferences:
@@ -194,23 +176,13 @@ def test_times_of_a_run_are_those_of_its_own_table(full):
     assert whole.select(columns).sort("stage", "workers").equals(own)
 
 
-def test_verdicts_stand_with_the_runs_that_are_judged(two_runs):
-    table = comparison_table(two_runs, LAYOUT)
-    judged = table.drop_nulls("verdict")
-    assert set(judged["side"]) == {"B"}
-    assert set(judged["verdict"]) == {"worse"}
-    assert judged.height == 16
-    for row in judged.to_dicts():
-        assert row["ratio"] == pytest.approx(1 / row["speedup"])
-
-
 def test_of_three_runs_each_is_judged_against_the_first_alone(full, slower):
-    runs = (full, slower, full)
-    table = comparison_table(
-        SideBySide.of([source_of(run, alike=frozenset({"movie"})) for run in runs]), LAYOUT
-    )
-    judged = table.drop_nulls("verdict").group_by("side").agg(pl.col("verdict").unique(), pl.len())
-    assert sorted(judged.rows()) == [("B", ["worse"], 16), ("C", ["same"], 16)]
+    runs = [source_of(run, alike=frozenset({"movie"})) for run in (full, slower, full)]
+    judged = comparison_table(SideBySide.of(runs), LAYOUT).drop_nulls("verdict")
+    found = judged.group_by("side").agg(pl.col("verdict").unique(), pl.len())
+    assert sorted(found.rows()) == [("B", ["worse"], 16), ("C", ["same"], 16)]
+    for row in judged.filter(side="B").to_dicts():
+        assert row["ratio"] == pytest.approx(1 / row["speedup"])
 
 
 def test_alone_or_beside_a_reference_nothing_is_judged(full, with_reference):

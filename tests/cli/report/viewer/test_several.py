@@ -25,16 +25,12 @@ def beside(base, new, *, same_movie=True):
     return several(SideBySide.of([source_of(base, alike=MOVIE), source_of(new, alike=other)]))
 
 
-def test_the_first_run_is_the_base_and_the_others_are_judged(two_runs):
-    first, second = compared_runs(several(two_runs))
+def test_the_first_run_is_the_base_and_every_stage_and_n_has_a_line_with_the_ratio(two_runs):
+    first, second = compared = compared_runs(several(two_runs))
     assert first.judged is None
-    (summary,) = second.judged.summary
-    assert summary == "New is slower for every configuration (1.40 times as long)."
+    assert second.judged.summary == ("New is slower for every configuration (1.40 times as long).",)
     assert second.judged.method is not None
-
-
-def test_every_stage_and_n_has_a_line_with_the_ratio(two_runs):
-    lines = verdict_lines(compared_runs(several(two_runs)))
+    lines = verdict_lines(compared)
     assert [(stage, workers) for stage, workers, _ in lines][:5] == [
         *(("register_denoise", workers) for workers in (1, 2, 4, 8)),
         ("segment", 1),
@@ -46,13 +42,6 @@ def test_every_stage_and_n_has_a_line_with_the_ratio(two_runs):
         assert verdict.ratio[0].key == f"B|{stage}|cpu|{workers}|"
 
 
-def test_a_run_on_another_input_is_shown_and_not_judged(full, slower):
-    found = beside(full, slower, same_movie=False)
-    judged = compared_runs(found)[1].judged
-    assert "not the bytes of the base's" in judged.refused
-    assert verdict_lines(compared_runs(found)) == []
-
-
 def test_runs_of_other_stages_and_n_say_what_only_one_has(full, thin):
     without_track = analysed(full.trials.filter(pl.col("stage") != "track"), full.context)
     judged = compared_runs(beside(without_track, thin))[1].judged
@@ -62,14 +51,18 @@ def test_runs_of_other_stages_and_n_say_what_only_one_has(full, thin):
     assert any("Fewer than 6 timed trials" in sentence for sentence in judged.reasons)
 
 
-def test_runs_with_nothing_in_common_say_so(full):
-    one = analysed(full.trials.filter(pl.col("stage") == "track"), full.context)
-    other = analysed(full.trials.filter(pl.col("stage") == "segment"), full.context)
-    found = beside(one, other)
+def test_runs_with_nothing_in_common_or_of_another_input_are_shown_and_not_judged(full, slower):
+    one, other = (
+        analysed(full.trials.filter(pl.col("stage") == stage), full.context)
+        for stage in ("track", "segment")
+    )
     told = CONTEXT.model_copy(update={"nothing_in_common": "a is of tracks, and b of cells"})
-    judged = compared_runs(replace(found, contexts=[told]))[1].judged
+    judged = compared_runs(replace(beside(one, other), contexts=[told]))[1].judged
     assert judged.refused == "Not compared: a is of tracks, and b of cells."
     assert judged.summary == ()
+    found = compared_runs(beside(full, slower, same_movie=False))
+    assert "not the bytes of the base's" in found[1].judged.refused
+    assert verdict_lines(found) == []
 
 
 def test_other_work_at_an_n_is_not_judged_there(full):
