@@ -17,8 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from mockexecutor import MockEnd, MockExecutor
 from paired import compare, seconds
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.executors.protocol import Batch
 from pyscale.plan import Trial
 from pyscale.planentry import Dataset

@@ -6,8 +6,8 @@ times. A trial takes longer in each later block, and all that is `slower` so man
 
 import json
 
+from mockexecutor import MockExecutor
 from pyscale.benchmark import execute
-from pyscale.executors.mock import MockExecutor
 from pyscale.planentry import Dataset
 from pyscale.planning import make_plan
 from pyscale.settings import load_settings

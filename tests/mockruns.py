@@ -6,8 +6,8 @@ from collections import defaultdict, deque
 import numpy as np
 import pytest
 
+from mockexecutor import MockEnd, MockExecutor
 from pyscale.benchmark import execute
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.planentry import Dataset
 from pyscale.planning import make_plan
 from pyscale.settings import Settings

@@ -6,9 +6,9 @@ import shlex
 import pytest
 
 from commandline import answer_of
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import carried_out
 from pyscale.analysis.experiments import Experiment
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.runline import run_line
 from pyscale.store.lock import run_lock
 

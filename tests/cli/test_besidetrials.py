@@ -2,8 +2,8 @@
 
 import pytest
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import carry_out, events_of, failing, killed_at, plan_of, result_of
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.planentry import Dataset
 from pyscale.status import run_status
 from pyscale.store.folder import RunFolder

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import PIPELINE, carried_out, carry_out, plan_of, small_movie
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.baseversion import BaseVersion, with_base
 from pyscale.betweenversions import told_of_base
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.grid import unfolded
 from pyscale.references.fromrun import reference_from
 from pyscale.references.workid import work_id_of

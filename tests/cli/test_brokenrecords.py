@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import carry_out
 from pyscale.app import app
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import RecordError, read_task

@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import carried_out
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale_stages.moviewriter import write_movie
 
 GATE = ("--fail-on", "regression")

@@ -4,10 +4,10 @@ from collections import defaultdict
 
 import pytest
 
+from mockexecutor import MockExecutor
 from mockruns import carry_out, killed_at
 from pyscale import extending
 from pyscale.errors import UserError
-from pyscale.executors.mock import MockExecutor
 from pyscale.extending import changed_code, extended
 from pyscale.ownstep import step_asked_for
 from pyscale.runline import repeat_line

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import Killed, carry_out, ending, events_of
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import read_task

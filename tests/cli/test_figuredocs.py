@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from plotnine import ggplot
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import carried_out
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.report import figures
 
 PAGE = (Path(__file__).parents[2] / "docs" / "figures.md").read_text()

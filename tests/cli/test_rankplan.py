@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import Killed, carried_out, carry_out, events_of, result_of, site
 from pyscale.advising import _of_tasks_apart, _refuse_without_choice
 from pyscale.benchmark import plan_run
@@ -12,7 +13,6 @@ from pyscale.betweenruns import MeasuredRun, between
 from pyscale.doctor.subject import Subject
 from pyscale.dryrun import show
 from pyscale.errors import UserError
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.executors.submission import submissions
 from pyscale.gridhere import measured_suite, with_system
 from pyscale.origin import facts

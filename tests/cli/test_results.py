@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 
 from commandline import run_line
 from madeuploader import Entry, loading
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import alone, carried_out, carry_out, failing, site, tell_samples
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.grid.tablepoints import trials_of_sizes, with_stages
@@ -13,7 +14,6 @@ from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.app import app
 from pyscale.benchmark import benchmark
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.references.files import all_references, shipped_folder
 from pyscale.report.context import ReportContext
 from pyscale.results import analysed, how_held, results_of, stages_of

@@ -3,9 +3,9 @@
 import re
 from datetime import UTC, datetime, timedelta
 
+from mockexecutor import MockExecutor
 from mockruns import FAILED, ending, killed_at
 from pyscale.benchmark import execute
-from pyscale.executors.mock import MockExecutor
 from pyscale.runprogress import RunProgress
 from pyscale.store.journal import Event, Journal
 

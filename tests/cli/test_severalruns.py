@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import carried_out
 from pyscale.errors import UserError
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.reporting import report_runs
 from pyscale.store.folder import RunFolder
 

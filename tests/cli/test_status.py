@@ -9,11 +9,11 @@ from contextlib import ExitStack
 import pytest
 from rich.console import Console
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import FAILED, Killed, carry_out, ending, failing, killed_at
 from programs import put_program
 from pyscale import runqueue, statusview
 from pyscale.benchmark import benchmark
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.sites import load_site
 from pyscale.slurm import queue
 from pyscale.status import StatusReader, run_status

@@ -11,6 +11,7 @@ from collections import Counter
 
 import pytest
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import (
     alone,
     carried_out,
@@ -23,7 +24,6 @@ from mockruns import (
     result_of,
 )
 from pyscale.errors import UserError
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.store.folder import RunFolder
 from pyscale.store.taskfiles import read_cache, read_task
 from pyscale.suite import load_suite

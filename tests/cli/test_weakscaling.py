@@ -3,9 +3,9 @@
 import polars as pl
 import pytest
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import carried_out, carry_out, failing, result_of
 from pyscale.benchmark import benchmark
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
 from pyscale.sweep import even_windows

@@ -1,1 +1,1 @@
-"""Places where tasks run: this machine, a Slurm cluster, or a mock for the order of things."""
+"""Places where tasks run: this machine, or a Slurm cluster."""

@@ -12,13 +12,13 @@ import pytest
 from polars.testing import assert_frame_equal
 from rocrate.rocrate import ROCrate
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import carried_out, carry_out, killed_at, plan_of, tell_samples
 from pyscale.archive.archive import archive
 from pyscale.archive.mask import Mask
 from pyscale.archive.masking import masked_record
 from pyscale.archive.names import own_code
 from pyscale.errors import UserError
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.planentry import Dataset
 from pyscale.results import results_of
 from pyscale.store.crate import write_crate

@@ -11,9 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import carried_out, carry_out
 from pyscale.errors import UserError
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.references.files import read_reference, write_reference
 from pyscale.references.fromrun import reference_from
 from pyscale.references.workid import work_id_of

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from mockexecutor import MockEnd, MockExecutor
 from mockruns import carry_out, ending
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.results import results_of
 from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder

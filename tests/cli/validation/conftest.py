@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from mockexecutor import MockEnd, MockExecutor
 from pyscale.benchmark import execute
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.planentry import Dataset
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import RESULT_FILE

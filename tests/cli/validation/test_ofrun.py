@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from madeupreference import reference as made_up
+from mockexecutor import MockEnd
 from mockruns import tell
-from pyscale.executors.mock import MockEnd
 from pyscale.references.files import read_reference, shipped_folder
 from pyscale.references.model import Loaded
 from pyscale.store.folder import RunFolder

@@ -3,9 +3,9 @@
 import pytest
 
 import renew_validation
+from mockexecutor import MockEnd
 from mockruns import tell
 from pyscale.errors import UserError
-from pyscale.executors.mock import MockEnd
 from pyscale.validation.expected import Installation, read_expected
 from renew_validation import as_toml, renewed
 
