@@ -1,19 +1,16 @@
 """The dictionary of columns is of what the exporter writes, and docs/columns.md is made of it."""
 
-from pathlib import Path
-
 import pytest
 
-from pyscale.report.columns import STORED, columns, meaning, page
+from describe_columns import PAGE, STORED, columns, meaning, page
 from pyscale.report.csv import FILES, RARE_FILES, csv_texts
 from pyscale.report.dictionary import WAYS, declarations, entry
 
-PAGE = Path(__file__).parents[3] / "docs" / "columns.md"
 TABLES = [*FILES, *RARE_FILES, *STORED.values()]
 
 
 def test_the_page_is_up_to_date():
-    assert PAGE.read_text() == page(), "run: python -m pyscale.report.columns"
+    assert PAGE.read_text() == page(), "run: python scripts/describe_columns.py"
 
 
 def test_every_column_that_a_report_writes_is_described(full):
