@@ -36,7 +36,7 @@ from pyscale.report.judged import (
     ratio3,
     reasons,
 )
-from pyscale.report.machine.words import not_applicable, rate_parts
+from pyscale.report.machine.testlabels import not_applicable, rate_parts
 from pyscale.report.page.values import VERSIONS, Cell, Columns, Table, laid_out, numbers, words
 from pyscale.report.wording import ABSENT, INVALID, agreement, interval, number
 

@@ -16,8 +16,8 @@ from pyscale.images.sif import PREFIX, UNKNOWN, read_sif, refuse_foreign
 from pyscale.plan import Plan
 from pyscale.runtimes.apptainer import ApptainerRuntime
 from pyscale.runtimes.base import refuse_changed_base
+from pyscale.runtimes.containererrors import SLOW_START, unpacked_its_image, why_no_container
 from pyscale.runtimes.protocol import NativeRuntime, Runtime
-from pyscale.runtimes.words import SLOW_START, unpacked_its_image, why_no_container
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import Containers, ImageFile, read_provenance
 from pyscale_stages.binds import OPTIONS

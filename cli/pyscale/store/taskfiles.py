@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from pyscale.errors import UserError, end_of
 from pyscale.interruption import killed_by, signal_name
-from pyscale.runtimes.words import unpacked_its_image, why_no_container
+from pyscale.runtimes.containererrors import unpacked_its_image, why_no_container
 from pyscale.store.records import (
     CACHE_FILE,
     EXIT_FILE,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.report.machine.words import MODES, Row, mode_of
+from pyscale.report.machine.testlabels import MODES, Row, mode_of
 from pyscale.report.wording import grouped
 
 FIO = "fio_"

@@ -15,7 +15,7 @@ from pyscale.report import sentences
 from pyscale.report.dictionary import STATES
 from pyscale.report.machine import tables
 from pyscale.report.machine.bench import MOST_BENCHES, PROCESSOR, Bench, benches, timed
-from pyscale.report.machine.words import (
+from pyscale.report.machine.testlabels import (
     BOTTLENECKS,
     CODECS,
     GIGA,

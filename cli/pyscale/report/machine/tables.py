@@ -7,7 +7,7 @@ from operator import itemgetter
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.dictionary import WAYS, Written, in_units
 from pyscale.report.machine.bench import Bench
-from pyscale.report.machine.words import (
+from pyscale.report.machine.testlabels import (
     CODECS,
     cannot,
     doubts,

@@ -9,7 +9,7 @@ from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.nodes import FAST, SLOW
 from pyscale.report.dictionary import STATES
 from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches, timed
-from pyscale.report.machine.words import (
+from pyscale.report.machine.testlabels import (
     CODECS,
     MEGA,
     MODES,

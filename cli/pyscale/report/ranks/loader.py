@@ -14,7 +14,7 @@ from pyscale.analysis.trust import trust_in_loading
 from pyscale.report import sentences
 from pyscale.report.page.values import LOADER, Cell, Row, cell_text
 from pyscale.report.ranks import loadertables as tables
-from pyscale.report.ranks.words import failed, named, places, ranks, trials_of
+from pyscale.report.ranks.ranklabels import failed, named, places, ranks, trials_of
 from pyscale.report.results import Results
 from pyscale.report.section import (
     Answer,

@@ -19,7 +19,7 @@ from pyscale.report.page.values import (
     words,
     yes_no,
 )
-from pyscale.report.ranks.words import told_doubts
+from pyscale.report.ranks.ranklabels import told_doubts
 from pyscale.report.wording import ABSENT, gib, number, percent
 from pyscale_stages.loading import Loading
 

@@ -22,7 +22,7 @@ from pyscale.report.ranks.images import (
     milliseconds,
     timed,
 )
-from pyscale.report.ranks.words import failed, places, ranks, trials_of
+from pyscale.report.ranks.ranklabels import failed, places, ranks, trials_of
 from pyscale.report.results import Results
 from pyscale.report.section import (
     Answer,

@@ -19,7 +19,7 @@ from pyscale.report.page.values import (
     words,
 )
 from pyscale.report.ranks.images import NAMES, milliseconds, problem, timed
-from pyscale.report.ranks.words import told_doubts
+from pyscale.report.ranks.ranklabels import told_doubts
 from pyscale.report.wording import ABSENT, percent, ratio, titled
 from pyscale_stages.reconstruction import COMPONENTS as PARTS
 

@@ -8,7 +8,7 @@ from typing import Any
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.machine.comparison import OF_RATES, WHY_NOT
 from pyscale.analysis.machine.sidebyside import CELL, PROCESSOR
-from pyscale.report.machine.words import BOTTLENECKS
+from pyscale.report.machine.testlabels import BOTTLENECKS
 from pyscale.report.viewer.build import SideBySide, viewer_of
 from pyscale.report.viewer.model import Layout, Note, Row, Tag, Viewer
 from pyscale.report.viewer.stages import LAYOUT as OF_STAGES

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from pyscale.report.machine.words import not_applicable, rate_parts
+from pyscale.report.machine.testlabels import not_applicable, rate_parts
 from pyscale.report.wording import coarse, grouped, number
 from pyscale_stages.contract import Record
 

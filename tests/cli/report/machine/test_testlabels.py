@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from pyscale.report.machine.words import (
+from pyscale.report.machine.testlabels import (
     BOTTLENECKS,
     cannot,
     mode_of,
