@@ -19,13 +19,12 @@ from pyscale.references.files import all_references, refuse_unknown
 from pyscale.references.matching import shown_beside
 from pyscale.references.model import Loaded
 from pyscale.report.cryosparclike import Measured, benchmark_files
-from pyscale.report.page.write import NAME as PAGE_NAME
 from pyscale.report.quality import missed
 from pyscale.report.results import Results
 from pyscale.report.sentences import not_to_be_trusted
 from pyscale.report.table import has_sizes, read_sizes
 from pyscale.report.terminal import summary_of
-from pyscale.report.write import write_report, writing_into
+from pyscale.report.write import PAGE_NAME, write_report, writing_into
 from pyscale.results import USUAL, ReportOptions, analysed, context_of_table, results_of_table
 from pyscale.runreport import report_run
 from pyscale.settings import load_settings

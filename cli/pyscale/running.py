@@ -35,11 +35,11 @@ from pyscale.placement import local_placement
 from pyscale.plan import Plan
 from pyscale.planning import warn_of_too_many_workers
 from pyscale.processes import wait_until_ended
-from pyscale.report.page.write import NAME as PAGE_NAME
 from pyscale.report.quality import missed
 from pyscale.report.sentences import not_to_be_trusted
 from pyscale.report.terminal import summary_of
 from pyscale.report.wording import listing
+from pyscale.report.write import PAGE_NAME
 from pyscale.runprogress import RunProgress
 from pyscale.runsettings import settings_for
 from pyscale.runtimes.frozen import freeze_containers

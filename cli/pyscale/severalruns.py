@@ -14,12 +14,11 @@ from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.samples import compared_samples, samples
 from pyscale.betweenruns import MeasuredRun, between
 from pyscale.errors import UserError
-from pyscale.report.page.write import NAME as PAGE
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.several import Several, write_comparison
 from pyscale.report.viewer.sources import source_of, sources_of_run
-from pyscale.report.write import writing_into
+from pyscale.report.write import PAGE_NAME, writing_into
 from pyscale.runfacts import differing
 from pyscale.runreport import tables_folder
 from pyscale.store.folder import RunFolder
@@ -32,7 +31,7 @@ def report_several(
 ) -> Path:
     """Write the page that compares runs with the first, with the results and reports of each."""
     measured = [_measured(*each) for each in zip(runs, found, reports, strict=True)]
-    hrefs = [href_of(report / PAGE, folder) for report in reports]
+    hrefs = [href_of(report / PAGE_NAME, folder) for report in reports]
     sources = [
         source_of(
             # Points of grids stay: only what tests of the machine took is shown by itself.

@@ -11,11 +11,11 @@ from pyscale.errors import UserError
 from pyscale.report.csv import write_csv
 from pyscale.report.markdown import write_markdown
 from pyscale.report.methods import write_methods
-from pyscale.report.page.write import write_page
 from pyscale.report.plots.plot import Width
 from pyscale.report.results import Results
 from pyscale.report.validation import write_validation
 
+PAGE_NAME = "report.html"
 FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
@@ -26,6 +26,9 @@ def write_report(
 
     Of the figures for print `every_figure` draws all, into the folder `figures`, and not two alone.
     """
+    # What draws charts takes half a second to import, which other commands need not wait for.
+    from pyscale.report.page.write import write_page
+
     with writing_into(folder):
         return [
             *write_csv(folder, results),

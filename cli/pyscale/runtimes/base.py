@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,9 +59,20 @@ def fitted_to_base(plan: Plan) -> Plan:
     identities = {image or "base": answer.identity for (_, image), answer in answers.items()}
     if base.kind == "environment":
         own = _identity_of([sys.executable], next(iter(answers))[0])
+        _refuse_hidden(base, own.identity.code_folder)
         identities = {"new": own.identity} | identities
     asked = base.model_copy(update={"identities": identities})
     return plan.model_copy(update={"trials": tuple(trials), "base": asked})
+
+
+def _refuse_hidden(base: BaseVersion, code: Path) -> None:
+    """Raise where both Pythons would take the stages from PYTHONPATH, and compare them in vain."""
+    named = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    if any(Path(folder).resolve() == code.parent for folder in named):
+        raise UserError(
+            f"PYTHONPATH names {code.parent}, so that --against {base.path} would run the same "
+            "stages as this environment: take that folder out of PYTHONPATH"
+        )
 
 
 def refuse_changed_base(plan: Plan, run: str) -> None:

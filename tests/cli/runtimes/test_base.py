@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pyscale_stages
 from baseenvironment import base_environment, replace_in
 from mockruns import plan_of
 from pyscale.baseversion import read_base, with_base
@@ -19,8 +20,9 @@ LABELS = load_suite("labels")
 
 
 @pytest.fixture
-def packages(tmp_path):
+def packages(tmp_path, monkeypatch):
     """Folder of the packages of a base environment, with a copy of the stages."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     return base_environment(tmp_path / "env")
 
 
@@ -119,3 +121,12 @@ def test_a_base_that_nothing_measured_has_is_refused(plan, tmp_path):
     file = tmp_path / "contacts.toml"
     file.write_text("[stages.contact]\n")
     assert "changes nothing that is measured" in refusal(plan, file)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("packages")
+def test_stages_that_hide_those_of_the_base_are_refused(plan, monkeypatch):
+    hiding = Path(pyscale_stages.__file__).parents[1]
+    monkeypatch.setenv("PYTHONPATH", f"/elsewhere:{hiding}")
+    said = refusal(plan)
+    assert said.startswith(f"PYTHONPATH names {hiding}, so that --against ")

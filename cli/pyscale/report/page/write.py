@@ -13,9 +13,8 @@ from pyscale.report.viewer.build import comparison_table
 from pyscale.report.viewer.machines import machine_viewer
 from pyscale.report.viewer.sources import beside_references, machines_beside_references
 from pyscale.report.viewer.stages import viewer
+from pyscale.report.write import PAGE_NAME
 from pyscale_stages.atomic import write_atomically
-
-NAME = "report.html"
 
 
 def write_page(folder: Path, results: Results) -> Path:
@@ -37,5 +36,5 @@ def write_page(folder: Path, results: Results) -> Path:
         machines=machines,
         **sections(results),
     )
-    write_atomically(folder / NAME, text)
-    return folder / NAME
+    write_atomically(folder / PAGE_NAME, text)
+    return folder / PAGE_NAME
