@@ -123,6 +123,7 @@ def choices(
             continue
         own = trials.filter("valid", in_curve(named))
         candidates = _Candidates(rows, own, interleaved=interleaved)
+        # A larger N that is invalid was measured all the same.
         edge = timed["workers"].max() if candidates.still_gains else None
         for objective in wanted:
             limit_hours = worker_hours if objective == "budget" else None
@@ -154,6 +155,7 @@ class _Candidates:
     def still_gains(self) -> bool:
         """Whether the largest N beats the one before it by more than may be noise."""
         times_s = self.walls_s / self.work
+        # Of one N nothing says that a larger one gains no more.
         return len(times_s) == 1 or bool(times_s[-2] > (1 + MARGIN) * times_s[-1])
 
     def costs(self, walls_s: Array, objective: Objective, limit_hours: float | None) -> Array:
@@ -169,6 +171,7 @@ class _Candidates:
 def _close(costs: Array) -> Array:
     """Mask of the N within the margin of the best of their row."""
     least = costs.min(axis=-1, keepdims=True)
+    # Costs beyond the budget are infinite, and close to none.
     return np.asarray((costs <= (1 + MARGIN) * least) & np.isfinite(costs))
 
 

@@ -18,11 +18,13 @@ from pyscale_stages.record import Record
 
 
 def _most(values: pl.Expr) -> pl.Expr:
+    # The largest of those that are known may not be the largest.
     return pl.when(values.null_count() == 0).then(values.max())
 
 
 def _names(values: pl.Expr) -> pl.Expr:
     names = values.drop_nulls().unique().sort().str.join(", ")
+    # No names at all, joined, would be an empty text.
     return pl.when(values.is_not_null().any()).then(names)
 
 
@@ -136,6 +138,7 @@ def _of_ranks(each: Derived) -> pl.Expr:
     per = pl.coalesce(each.per.split())
     if each.ranks in OF_RATES:
         return reduced(of / per)
+    # Ranks that go in step have one time, that of the slowest.
     return reduced(of) / (per.max() if each.ranks == "step" else sum_if_all(per))
 
 
@@ -149,11 +152,11 @@ def trials_of_ranks(
     """Say of each trial whether it counts, and what its ranks declare, taken together.
 
     `table` has one row a rank of a trial, `own` are more columns of a trial, and `measured` is a
-    column that every rank has which measured. `error` is of the rank where memory ran out, as all
-    others tell that they were left, else of the first that failed. Where a rank failed there are
-    facts alone, and no numbers.
+    column that every rank has which measured. `error` is of the rank where memory ran out, else of
+    the first that failed. Where a rank failed there are facts alone, and no numbers.
     """
     done = (pl.col("status") == "done") & pl.col(measured).is_not_null()
+    # A rank that left no record makes its trial incomplete.
     all_ranks = pl.col("rank").n_unique() == pl.col("workers").first()
     ran_out = pl.col("exhausted").fill_null(False)
     numbers = [name for name, each in folded(record).items() if each.trials not in OF_ALL]
@@ -163,6 +166,7 @@ def trials_of_ranks(
             pl.col("stage", "family", "workers", "block").first(),
             pl.col("attempt").max(),
             (done.all() & all_ranks).alias("complete"),
+            # Where one rank ran out of memory, the others only tell that they were left.
             pl.col("error").replace("", None).sort_by(~ran_out, "rank").drop_nulls().first(),
             ran_out.any().alias("exhausted"),
             pl.col("oversubscribed", "disturbed").any(),

@@ -56,6 +56,7 @@ def block_means(
     if blocks is not None:
         names, block = np.unique(np.asarray(blocks)[order], return_inverse=True)
         linked = _linked(at, block, trials)
+        # Where blocks leave no degree of freedom, there is no scatter to tell.
         if linked is not None and spread - len(names) + 1 > 0:
             return _of_blocks(log_s, at, block, counts, linked)
 
@@ -72,6 +73,7 @@ def _linked(at: Array, block: Array, trials: Array) -> tuple[Array, Array] | Non
     held = np.zeros((block.max() + 1, len(trials)))
     np.add.at(held, (block, at), 1)
     differences = np.diag(trials.astype(float)) - held.T @ (held / held.sum(axis=1)[:, None])
+    # Blocks that link all N leave one thing open, the level that they have in common.
     if len(held) < 2 or np.linalg.matrix_rank(differences) < len(trials) - 1:
         return None
     return held, differences
@@ -82,6 +84,7 @@ def _of_blocks(
 ) -> Means:
     """Means of an average block."""
     held, differences = linked
+    # The differences say nothing of the common level, so they have no inverse but this one.
     sizes, solved = held.sum(axis=1), np.linalg.pinv(differences, hermitian=True)
 
     def effects(values: Array) -> tuple[Array, Array]:
@@ -96,6 +99,7 @@ def _of_blocks(
     apart, of_block = found[: len(counts)], found[len(counts) :]
     # The common level is in T1 alone, so this part of the precision does not touch a law's shape.
     level = np.full_like(differences, len(log_s) / len(counts) ** 2)
+    # Variance of a mean over blocks, less what the scatter of the trials adds to it.
     between = float(of_block.var(ddof=1)) / len(held) - squares / degrees / len(log_s)
     return Means(
         counts,
@@ -117,13 +121,16 @@ def _robust(
         for _ in range(MOST_STEPS):
             errors = log_s - fitted
             # The median deviation of normal errors is 0.6745 standard deviations.
+            # Fitting leaves errors smaller than they are, by the root of this share of degrees.
             reach = HUBER * np.median(np.abs(errors)) / 0.6745 * np.sqrt(len(log_s) / degrees)
             pulled = np.clip(errors, -reach, reach)
             before, (found, fitted) = fitted, effects(fitted + pulled)
             if np.abs(fitted - before).max() <= 1e-9 * reach:
+                # Where most errors are 0 the reach is too, and none is inside.
                 inside = float((np.abs(errors) < reach).mean()) or 1.0
                 lost = 1 + (1 - degrees / len(log_s)) * (1 - inside) / inside
                 return found, float(np.sum(pulled**2)) * (lost / inside) ** 2
+    # Too few trials to call one an outlier, or steps that do not settle: all count in full.
     found, fitted = effects(log_s)
     return found, float(np.sum((log_s - fitted) ** 2))
 
@@ -182,6 +189,7 @@ def solve(data: Means, size: int, *, bounded: bool) -> Solution:
         return slopes
 
     start = _start(scaled, target)
+    # The solver refuses a start beyond its bounds.
     if bounded:
         start[1:] = np.clip(start[1:], 0, upper)
     found = least_squares(
@@ -202,6 +210,7 @@ def solve(data: Means, size: int, *, bounded: bool) -> Solution:
     values = found.x / unit
     values[0] += centre
     spread = None
+    # T1 has a column too, so that a full rank is one more than `size`.
     if np.linalg.matrix_rank(slopes) > size:
         inverse = np.linalg.inv(np.linalg.qr(slopes, mode="r"))
         spread = inverse @ inverse.T / np.outer(unit, unit)

@@ -84,9 +84,8 @@ def limits(trials: pl.DataFrame, workers: pl.DataFrame | None = None) -> list[Li
     T(N0) / (N * T(N))`, from medians over trials. The one with the highest is the main cause. What
     did not grow has no gain, however much time it takes.
 
-    The confidence comes from resampling the trials of N and of N0, each by themselves: what both
-    arms of a block share changes all efficiencies alike, and so not their order. Without `workers`,
-    the table of workers, the causes are those of whole tasks.
+    The confidence comes from resampling the trials of N and of N0, each by themselves. Without
+    `workers`, the table of workers, the causes are those of whole tasks.
     """
     if not trials["valid"].any():
         return []
@@ -121,6 +120,7 @@ def _limits(own: pl.DataFrame, base: pl.DataFrame, all_causes: tuple[str, ...]) 
             share_first=share,
         )
         for code, best, share in zip(codes, possible, shares, strict=True)
+        # A cause that was all of T(N) leaves no time to have an efficiency.
         if isfinite(best)
     ]
     cpu_s, base_cpu_s = _median(own["cpu_s"]), _median(base["cpu_s"])
@@ -132,6 +132,7 @@ def _limits(own: pl.DataFrame, base: pl.DataFrame, all_causes: tuple[str, ...]) 
         efficiency=efficiency,
         causes=tuple(sorted(causes, key=lambda cause: -cause.gain)),
         not_measured=tuple(code for code in BY_PHASE if code not in codes),
+        # The same in every trial of one N.
         inflation=own["inflation"][0],
         cpu_growth=cpu_s / base_cpu_s / float(own["growth"][0]) if cpu_s and base_cpu_s else None,
         beside=tuple(_beside(own)),
@@ -187,7 +188,9 @@ def efficiencies(own: pl.DataFrame, base: pl.DataFrame, columns: Sequence[str]) 
 
 def shares_first(own: pl.DataFrame, base: pl.DataFrame, columns: Sequence[str]) -> list[float]:
     """Share of bootstrap resamples in which each wall time gives the highest efficiency."""
+    # Seeded, so that the same trials have the same main cause in every report.
     random = np.random.default_rng(0)
+    # Each arm by itself: what both share in a block changes all efficiencies alike, and no order.
     here = random.integers(own.height, size=(RESAMPLES, own.height))
     there = random.integers(base.height, size=(RESAMPLES, base.height))
     times_s = own.select(columns).to_numpy().T[:, here]
@@ -195,6 +198,7 @@ def shares_first(own: pl.DataFrame, base: pl.DataFrame, columns: Sequence[str]) 
         if column in {without(code) for code in GROWTH}:
             times_s[place] += _rescaled_s(own, base, here, there)
     found = _efficiencies(own, times_s, base.select(columns).to_numpy().T[:, there])
+    # What is no number must not come first, as it would by `argmax`.
     first = np.where(np.isfinite(found), found, -np.inf).argmax(axis=0)
     return [float(share) for share in np.bincount(first, minlength=len(columns)) / RESAMPLES]
 
@@ -202,16 +206,16 @@ def shares_first(own: pl.DataFrame, base: pl.DataFrame, columns: Sequence[str]) 
 def _efficiencies(own: pl.DataFrame, times_s: Array, base_times_s: Array) -> Array:
     """Efficiencies from times whose last axis is that of the trials."""
     scale = own["growth"][0] * own["baseline_workers"][0] / own["workers"][0]
+    # Times of 0 s give what is not finite, which callers leave out.
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(scale * medians(base_times_s) / medians(times_s))
 
 
 def _rescaled_s(own: pl.DataFrame, base: pl.DataFrame, here: Array, there: Array) -> Array:
-    """Change of the wall times without growth, as each resample has its own growth.
-
-    Exact as long as the slowest worker stays the slowest.
-    """
+    """Change of the wall times without growth, as each resample has its own growth."""
     computed_s, base_computed_s = own["computed_s"].to_numpy(), base["computed_s"].to_numpy()
     scaled_to = own["growth"][0] * medians(base_computed_s[there])
+    # The factor of each resample, less the one by which the trials themselves were scaled.
     change = scaled_to / medians(computed_s[here]) - 1 / own["inflation"][0]
+    # Exact as long as the slowest worker stays the slowest.
     return np.asarray(change[:, None] * own["slope_s"].to_numpy()[here])

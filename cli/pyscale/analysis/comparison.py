@@ -52,6 +52,7 @@ def compared(
     sides = (_by_key(base_table), _by_key(new_table))
     unlike = set(other_work(base, new).select("stage", "workers").iter_rows())
     both = [key for key in sides[0] if key in sides[1]]
+    # What differs is told by stage and N, whatever the device.
     other = {key: OTHER_WORK for key in both if (key[0], key[2]) in unlike}
     arms = _arms(base, new, paired=paired)
     rows = compare_sides(
@@ -91,6 +92,7 @@ def spread_between(
 def unit_between(ratios: Sequence[float | None]) -> float | None:
     """Tell which of `UNITS` all ratios of a comparison are close to, if any."""
     known = [ratio for ratio in ratios if ratio is not None]
+    # All of no ratios would be close to any unit.
     for factor in UNITS if known else ():
         for exact in (factor, 1 / factor):
             if all(1 / UNIT_TOLERANCE < ratio / exact < UNIT_TOLERANCE for ratio in known):

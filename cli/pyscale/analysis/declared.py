@@ -63,6 +63,7 @@ def _columns(record: type[BaseModel]) -> Iterator[tuple[str, Declared]]:
             yield column, Declared(whole, f"{means}: {which}", _then(get, _SAMPLES[which]))
         if kind is not None:
             yield name, Declared(kind, means, _then(get, _told), metric)
+        # What is no class, as `list[int]`, cannot be asked whose subclass it is.
         elif isinstance(bare, type) and issubclass(bare, BaseModel):
             for column, inner in declared(bare).items():
                 within = f"{name}_{column}" if name else column

@@ -12,6 +12,7 @@ from pyscale.analysis.intervals import repeats_needed
 
 PYPERF_DEVIATION = 0.10
 PYPERF_EXTREME = 0.50
+# Ten standard deviations of normal times, each 1.4826 median absolute deviations.
 HYPERFINE_DISTANCE = 14.826
 TIE = 1e-9
 """Relative difference below which two wall times differ by rounding alone."""
@@ -29,6 +30,7 @@ def flag_codes(
     walls = timed["wall_s"].to_list()
     warmed_up = first_stands_apart(walls)
     found = {
+        # A first trial that stands apart has a flag of its own, and is no scatter.
         **flags_of_any(trials, walls[1:] if warmed_up else walls, baseline.filter("valid")),
         **cache_flags(timed),
         "few-repeats": len(walls) < repeats_needed(),
@@ -48,6 +50,7 @@ def cache_flags(timed: pl.DataFrame) -> dict[str, bool]:
     found = set(zip(timed["cache_state"], timed["cache_asked"], strict=True))
     states = {state for state, _ in found}
     return {
+        # Warm, where anything but warm was asked for.
         "warm-not-cold": any(state == "warm" != asked for state, asked in found),
         "evicted-unverified": "evicted-unverified" in states,
         "cache-uncontrolled": bool(states & {"asis", "unsupported"}),
@@ -68,6 +71,7 @@ def flags_of_any(
         "retried": _any(trials, pl.col("complete") & ~pl.col("valid")),
         "retried-counted": _any(counted, pl.col("attempt") > 1),
         "few-repeats": 0 < counted.height < repeats_needed(),
+        # Times of 0 alone do not scatter, though a deviation of 0 is any share of a mean of 0.
         "unstable": any(times_s) and is_unstable(times_s),
         "disturbed": bool(counted["disturbed"].any()),
         "oversubscribed": bool(counted["oversubscribed"].any()),

@@ -113,6 +113,7 @@ def _of_curve(key: dict[str, str], curve: pl.DataFrame) -> Drift | None:
         return None
     span = curve["position"].to_list()[-1] - curve["position"].to_list()[0]
     change, interval = _line(at, level, span)
+    # A slope that may be chance is not followed back to the first block.
     slope = change / span if _is_drift(change, interval) else 0.0
     first_change, first_p = _apart(first, first_at, at, level, slope)
     found = Drift(
@@ -124,6 +125,7 @@ def _of_curve(key: dict[str, str], curve: pl.DataFrame) -> Drift | None:
         first_change=first_change,
         first_p=first_p,
     )
+    # One warm-up is no drift: only a first block like the others is among them.
     if found.first_differs:
         return found
     change, interval = _line(np.append(at, first_at), np.append(level, first), span)
@@ -154,6 +156,7 @@ def _apart(
     lever = first_offset**2 / (offset @ offset) if slope else 0.0
     error = np.sqrt(rest @ rest / degrees * (1 + 1 / len(at) + lever))
     change = float((first - expected) / level.mean())
+    # Later blocks without scatter leave nothing to chance.
     if error == 0:
         return change, float(first == expected)
     return change, float(2 * t.sf(abs(first - expected) / error, degrees))

@@ -111,6 +111,7 @@ def fit(
 
 
 def _fit(law: LawName, data: Means, scaling: ScalingKind | None) -> Fit:
+    # T1 is a parameter too, and one more N has to be left to show a misfit.
     needed = len(SHAPE[law]) + 2
     about: dict[str, Any] = {
         "law": law,
@@ -123,6 +124,7 @@ def _fit(law: LawName, data: Means, scaling: ScalingKind | None) -> Fit:
         return _refused(about, "problem-grew", how=how)
     if len(data.workers) < needed:
         return _refused(about, "few-counts", needed=needed, counts=len(data.workers))
+    # Those that the law leaves of the means, and those of the trials about them.
     degrees = len(data.workers) - needed + 1 + data.degrees
     if degrees < LEAST_DEGREES:
         left = f"{degrees} degree{'s' * (degrees != 1)}"
@@ -155,8 +157,10 @@ def _fitted(law: LawName, data: Means, about: dict[str, Any]) -> Fit:
             return _refused(about, code, name=name, low=low, high=high, what=what)
     allowed = ((free.values[1:] >= 0) & (free.values[1:] <= uppers)).all()
     best = free if allowed else solve(data, len(names), bounded=True)
+    # Held within its ranges, a law may miss by more than it did without.
     if poor := _poor(about, scatter_of(data, best), data):
         return poor
+    # Where only the 99 % interval reaches into the range, its end is taken.
     lows[1:] = np.where(lows[1:] > uppers, far_lows[1:], lows[1:])
     highs[1:] = np.where(highs[1:] < 0, far_highs[1:], highs[1:])
     # Blocks move all N alike, which is T1's alone.
@@ -223,6 +227,7 @@ def _first(law: LawName, log_t1: float, low: float, high: float) -> dict[str, Pa
     name, logs = "t1_s", (low, log_t1, high)
     if law == "usl":
         name, logs = "lambda_per_s", (-high, -log_t1, -low)
+    # An end that floating point cannot hold is infinite.
     with np.errstate(over="ignore"):
         ends = np.exp(logs).tolist()
     return {name: Parameter(value=ends[1], low=ends[0], high=ends[2], at_bound=False)}
@@ -247,14 +252,17 @@ def _line(values: Array, covariance: Array, data: Means, degrees: int) -> tuple[
     workers = np.geomspace(data.workers[0], data.workers[-1], LINE_POINTS)
     columns = np.stack((workers - 1, workers * (workers - 1)), axis=1)[:, : len(values) - 1]
     height = 1 + columns @ values[1:]
+    # Derivatives of ln T by ln T1, and by each parameter of the shape.
     slopes = np.column_stack((np.ones_like(height), columns / height[:, None]))
     log_s = values[0] + np.log(height) - np.log(workers)
 
     def reach(of: Array, level_variance: float) -> Array:
         variance = np.einsum("ni,ij,nj->n", of, covariance, of) + level_variance
+        # Rounding may leave a variance of 0 a little below it.
         found: Array = _quantile(degrees, CONFIDENCE) * np.sqrt(variance.clip(min=0))
         return found
 
+    # A speedup is between two N of one law: T1 and the level of the blocks cancel.
     wide, narrow = reach(slopes, data.level_variance), reach(slopes - slopes[0], 0.0)
     gained = log_s[0] - log_s
     columns_of = (log_s, log_s - wide, log_s + wide, gained, gained - narrow, gained + narrow)

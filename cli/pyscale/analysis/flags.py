@@ -195,6 +195,7 @@ INVALIDATING, UNCHECKED = of_weight("invalid"), of_weight("unchecked")
 def raised(holds: Mapping[str, object]) -> list[str]:
     """Codes of the flags that hold, in the order of `FLAGS`."""
     unknown = holds.keys() - FLAGS.keys()
+    # A misspelt code would never be shown.
     if unknown:
         raise KeyError(f"not in the list of flags: {', '.join(sorted(unknown))}")
     return [code for code in FLAGS if holds.get(code)]

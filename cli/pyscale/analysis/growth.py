@@ -32,6 +32,7 @@ class CurveWork:
 
 def curve_work(timed: pl.DataFrame) -> CurveWork:
     """Find the work of a curve at each N, and its growth."""
+    # Of no work there is no multiple, so that it is as unknown.
     known = pl.when(pl.col("work") > 0).then("work")
     medians = timed.group_by("workers").agg(
         pl.when(known.is_not_null().all()).then(known.median()).alias("work")

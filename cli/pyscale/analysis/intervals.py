@@ -40,6 +40,7 @@ def median_with_ends(name: str, values: Sequence[float]) -> dict[str, float | No
 
 def repeats_needed(confidence: float = CONFIDENCE) -> int:
     """Fewest repeats whose range encloses the median this often: all but `2 * 0.5**n`."""
+    # The n of `2 * 0.5**n = 1 - confidence`, rounded up.
     return math.ceil(1 - math.log2(1 - confidence))
 
 
@@ -97,10 +98,12 @@ def resampled_medians(arms: Sequence[Array], *, paired: bool, seed: int = 0) -> 
     distribution (David and Nagaraja 2003, Order Statistics, section 2.3). Of blocks it is counted
     how often each is drawn, and the middle ones of every arm are found from the counts.
     """
+    # Seeded, so that the same trials have the same interval in every report.
     random = np.random.default_rng(seed)
     most = max(len(arm) for arm in arms)
     count = resamples(most)
     if paired:
+        # Fewer resamples would not do, so these are drawn one by one and counted.
         if count * most > MOST_DRAWN:
             return _medians_by_counts(np.stack(arms), count, random)
         drawn = random.integers(most, size=(count, most))
@@ -116,12 +119,14 @@ def _medians_by_rank(ordered: Array, random: np.random.Generator) -> Array:
     """Medians of resamples of sorted values, from the law of the middle ranks."""
     size = len(ordered)
     half = (size + 1) // 2
+    # The law of the middle rank costs the same for any number of trials: no resample is saved.
     lower = random.beta(half, size + 1 - half, RESAMPLES)
     low = ordered[(size * lower).astype(int)]
     if size % 2:
         return np.asarray(low)
     # The smallest of the uniform values above the lower one.
     upper = lower + (1 - lower) * random.beta(1, size - half, RESAMPLES)
+    # Rounding may lift an upper value to 1, which is beyond the last place.
     return np.asarray((low + ordered[(size * upper).astype(int).clip(max=size - 1)]) / 2)
 
 
@@ -130,10 +135,12 @@ def _medians_by_counts(arms: Array, count: int, random: np.random.Generator) -> 
     size = arms.shape[1]
     order = np.argsort(arms, axis=1)
     ordered = np.take_along_axis(arms, order, axis=1)
+    # Ranks from 1 of the middle values; of an odd size both are the same one.
     middle = [(size + 1) // 2, size // 2 + 1]
     found = np.empty((count, len(arms)))
     for row in found:
         times = np.bincount(random.integers(size, size=size), minlength=size)
+        # The value of a rank is the first by which so many have been drawn.
         for place, own in enumerate(order):
             row[place] = ordered[place, np.searchsorted(times[own].cumsum(), middle)].mean()
     return found
@@ -167,6 +174,7 @@ def in_shared_blocks(arms: Sequence[pl.DataFrame], column: str) -> list[list[flo
     """Times of trials in the blocks that every arm has timed; None if too few for an interval."""
     by_block = [dict(arm.select("block", column).iter_rows()) for arm in arms]
     shared = sorted(set.intersection(*map(set, by_block)))
+    # A block that an arm has timed twice is one key here, and then no pair.
     repeated = any(len(times) < arm.height for times, arm in zip(by_block, arms, strict=True))
     if repeated or len(shared) < repeats_needed():
         return None
@@ -182,12 +190,11 @@ def ratio_interval_by_block(
 ) -> Interval | None:
     """Interval of the ratio of two arms' medians, paired by the blocks that both have timed.
 
-    A lost trial costs its block and not the pairing of all others. The ratio itself is that of all
-    trials, as their medians stand beside it; where blocks differ much it may lie outside of what
-    the shared ones allow, and the interval is then widened to hold it. `interleaved` is whether
-    equal blocks ran close in time; else nothing is paired. See `benchmarks/sim_advice.py` for
-    widths and coverage.
+    A lost trial costs its block and not the pairing of all others. The interval is widened to hold
+    the ratio of all trials. `interleaved` is whether equal blocks ran close in time; else nothing
+    is paired. See `benchmarks/sim_advice.py` for widths and coverage.
     """
+    # Resamples are drawn by place: in one order the same trials have the same interval.
     arms = [arm.sort("block") for arm in (numerator, denominator)]
     top, bottom = (arm[column].to_list() for arm in arms)
     shared = in_shared_blocks(arms, column) if interleaved else None
@@ -195,6 +202,8 @@ def ratio_interval_by_block(
     if found is None:
         return None
     ratio = median(top) / median(bottom)
+    # The ratio is that of all trials, as their medians stand beside it: where blocks differ much,
+    # it may lie outside of what the shared ones allow.
     return Interval(min(found.low, ratio), max(found.high, ratio), found.coverage)
 
 

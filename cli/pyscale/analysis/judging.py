@@ -131,6 +131,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = [0.0] * len(p_values)
     reached = 0.0
     for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        # A larger p-value never has a smaller adjusted one.
         reached = max(reached, min(1.0, (len(p_values) - rank) * p_values[place]))
         adjusted[place] = reached
     return adjusted
@@ -194,17 +195,20 @@ def _judgement(
         else (alone.faster, together.faster, together.better, "faster", "better")
     )
     found = (test.ratio, test.interval(FALSE_ALARMS), p_adjusted, p_beyond)
+    # First of all, as a difference may be certain and yet too small to count.
     if max(test.p_below(1 + at_least), test.p_above(1 / (1 + at_least))) <= FALSE_ALARMS:
         return Judgement("same", None, *found)
     if p_beyond <= FALSE_ALARMS:
         return Judgement(beyond, None, *found)
     if p_adjusted <= FALSE_ALARMS:
         return Judgement(told, None, *found)
+    # Holm multiplies the smallest p-value by the number of tests: no order of trials would pass.
     if tested * test.least_p > FALSE_ALARMS:
         reason = "many-configurations"
     else:
         leaves_1_out = min(test.p_above(1), test.p_below(1)) <= FALSE_ALARMS
         reason = "as-runs-differ" if leaves_1_out else "unsettled"
+        # It exceeds the scatter of runs too, so that only the number of tests is against it.
         if p_alone <= FALSE_ALARMS:
             reason = "only-alone"
     return Judgement("not enough data", reason, *found)

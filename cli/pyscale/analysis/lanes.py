@@ -41,6 +41,7 @@ def lanes_of(intervals: Sequence[Interval], workers: int) -> list[int]:
     free_at: list[tuple[datetime, int]] = []
     for task in sorted(range(len(intervals)), key=intervals.__getitem__):
         _, end = intervals[task]
+        # The first N tasks have a lane each, even where one of them had ended before.
         if len(free_at) < workers:
             lanes[task] = len(free_at)
             heappush(free_at, (end, lanes[task]))
@@ -53,6 +54,7 @@ def lanes_of(intervals: Sequence[Interval], workers: int) -> list[int]:
 
 def most_at_once(intervals: Sequence[Interval]) -> int:
     """Largest number of tasks that ran at the same moment; one that ends makes room first."""
+    # At one moment the ends come first, as -1 is below 1.
     steps = sorted([(start, 1) for start, _ in intervals] + [(end, -1) for _, end in intervals])
     running = most = 0
     for _, step in steps:
@@ -64,10 +66,10 @@ def most_at_once(intervals: Sequence[Interval]) -> int:
 def on_one_clock(tasks: pl.DataFrame, spans: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Shift the times of every node to the clock of the machine that ran pyscale.
 
-    All tasks of a trial on one node are shifted alike, by the offset that was measured best: each
-    task's own would move tasks of one clock against each other. Where no task of the trial on that
-    node has one, the times stay as the node told them.
+    All tasks of a trial on one node are shifted alike, by the offset that was measured best. Where
+    no task of the trial on that node has one, the times stay as the node told them.
     """
+    # Each task's own offset would move tasks of one clock against each other.
     best = [
         pl.col(column).sort_by("clock_error_s", nulls_last=True).first().over("trial", "node")
         for column in ("clock_offset_s", "clock_error_s")

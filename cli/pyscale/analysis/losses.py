@@ -42,8 +42,10 @@ def middle_trials(trials: pl.DataFrame) -> pl.DataFrame:
     linearly in each trial holds exactly for the mean of these (`workers * T` = idle + compute +
     every other phase), and the mean of their wall times is the median.
     """
+    # Ties are put in one order, so that the same trials are the middle ones every time.
     ordered = trials.sort("wall_s", "block", "trial")
     count = ordered.height
+    # One of an odd number of trials, and the two middle ones of an even number.
     return ordered.slice((count - 1) // 2, 2 - count % 2)
 
 
@@ -95,6 +97,7 @@ def loss_table(trials: pl.DataFrame) -> pl.DataFrame:
         for (workers,), own in curve.sort("workers").group_by("workers", maintain_order=True):
             middle = middle_trials(own)
             here = {part: float(middle[column].to_numpy().mean()) for part, column in parts.items()}
+            # N rises, so the first is the baseline.
             base = base or here
             rows += [
                 {

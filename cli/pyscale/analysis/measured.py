@@ -72,6 +72,7 @@ def measured_points(of_trials: pl.DataFrame) -> pl.DataFrame:
                 "repeats": len(values),
                 **median_with_ends("value", values),
             }
+            # N rises, so the first is the baseline.
             base = base or row
             row["baseline_workers"] = base["workers"]
             row["over_baseline"] = row["value"] / base["value"] if base["value"] else None

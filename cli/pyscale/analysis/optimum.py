@@ -66,6 +66,7 @@ def _fieller(free: Array, covariance: Array, quantile: float) -> tuple[float, fl
     rest = gain**2 - var_sigma
     # 1 - sigma must be told from 0 as kappa must; without it every small N is possible.
     root = math.sqrt(max(middle**2 - square * rest, 0.0))
+    # The smaller root, in the form that needs no division by `square`, which may be 0.
     low = rest / (middle + root) if rest > 0 and middle + root > 0 else 0.0
     if kappa <= 0 or square <= 0:
         return math.sqrt(low), math.inf

@@ -41,6 +41,7 @@ class RankTest:
         """Hodges-Lehmann estimate: the median of the single ratios."""
         count = len(self.ratios)
         low, high = self.ratios[(count - 1) // 2], self.ratios[count // 2]
+        # The mean of ratios is geometric; the root of a square would lose the last digit.
         return float(low if low == high else np.sqrt(low * high))
 
     @property
@@ -59,6 +60,7 @@ class RankTest:
 
     def interval(self, error: float) -> Interval | None:
         """Interval of the ratios that neither test rejects at this error probability each."""
+        # The test rejects a ratio that has fewer single ones than this on one side.
         rank = int((self.at_most <= error).sum())
         if rank == 0:
             return None
@@ -76,6 +78,7 @@ def of_arms(base: Sequence[float], new: Sequence[float]) -> RankTest:
 def of_blocks(base: Sequence[float], new: Sequence[float]) -> RankTest:
     """Test two arms whose equal places were timed in one block (Wilcoxon 1945, signed ranks)."""
     found = _thinned(np.sort(np.asarray(new, dtype=float) / np.asarray(base, dtype=float)))
+    # Each block, and the geometric mean of each two, is a single ratio of the signed ranks.
     first, second = np.triu_indices(len(found))
     return RankTest(np.sort(np.sqrt(found[first] * found[second])), _law_of_blocks(len(found)))
 
@@ -120,4 +123,5 @@ def _law_of_blocks(blocks: int) -> Array:
 def _normal(count: int, deviation: float) -> Array:
     from scipy.stats import norm
 
+    # The statistic counts in whole steps, so that half of one is added.
     return np.asarray(norm.cdf((np.arange(count + 1) + 0.5 - count / 2) / deviation))

@@ -22,6 +22,7 @@ TIME_STEP_S = 300
 
 def memory_to_request(peak_bytes: int) -> int:
     """Memory to ask for, as Princeton's jobstats does: a fifth above the peak, in whole GiB."""
+    # In whole numbers: a float a bit too large would be rounded up to one GiB more.
     tenths_of_gib = 10 * GIB
     return max(1, -(-12 * peak_bytes // tenths_of_gib)) * GIB
 
@@ -81,6 +82,7 @@ def request_of(choice: Choice, trials: pl.DataFrame, *, cpus: int | None = None)
     longest_task_s = largest(timed["longest_task_s"])
     longest_s = longest_task_s or largest(timed["wall_s"])
     windows = largest(timed["windows"]) or choice.workers
+    # Fewer tasks than workers have them as threads.
     work, threads = largest(timed["work"]), max(1, choice.workers // windows)
     return Request(
         **choice.curve,

@@ -52,6 +52,7 @@ def configurations(
     }
     for key, curve in trials.group_by(GROUP, maintain_order=True):
         timed = curve.filter("valid")
+        # Without any timed trial the fewest workers asked for are named.
         base_workers = min((curve if timed.is_empty() else timed)["workers"].to_list())
         base = curve.filter(pl.col("workers") == base_workers)
         base_timed = base.filter("valid")
@@ -90,6 +91,7 @@ def _row(
         "baseline_workers": base_workers,
         "repeats": timed.height,
         "windows": own["windows"].max(),
+        # Of the worst trial: the lowest score, and the tolerance that is hardest to reach.
         "agreement": own["agreement"].min(),
         "agreement_tolerance": own["agreement_tolerance"].max(),
         "agreement_measure": next(iter(own["agreement_measure"].drop_nulls()), None),
@@ -103,6 +105,7 @@ def _row(
         return row
     here, there, growth = sums(timed), sums(base_timed), work.growth(workers)
     wall_s, base_s = here["wall_s"], there["wall_s"]
+    # A timed trial has a wall time; only the other sums may be absent.
     assert wall_s is not None
     assert base_s is not None
     speedup, interval = growth * base_s / wall_s, None
@@ -139,6 +142,7 @@ def _is_superlinear(row: Mapping[str, Any], own: pl.DataFrame, base_timed: pl.Da
         return False
     if row["efficiency_low"] is not None:
         return bool(row["efficiency_low"] > 1 + TIE)
+    # Too few trials for an interval: even the least favourable pair of them must be above 1.
     slowest_s = own.filter("valid")["wall_s"].to_numpy().max()
     fastest_base_s = base_timed["wall_s"].to_numpy().min()
     least = row["growth"] * fastest_base_s / slowest_s * row["baseline_workers"] / row["workers"]
@@ -151,6 +155,7 @@ def _following(
     """Columns of what rises or falls with a number, its ends from those of that number's own."""
     own = None
     if interval is not None:
+        # A formula that falls turns the ends round.
         low, high = sorted(map(formula, interval[:2]))
         own = Interval(low, high, interval.coverage)
     return with_ends(name, formula(value), own)
@@ -164,6 +169,7 @@ def _serial_fraction(
     work: CurveWork,
 ) -> dict[str, float | None]:
     """Serial fraction by the law that the curve's kind of scaling follows, where one does."""
+    # Both formulas hold a speedup against the time of one worker.
     if not base_workers == 1 < workers or work.kind == "mixed":
         return {}
     name, law = (

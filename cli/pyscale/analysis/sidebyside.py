@@ -68,6 +68,7 @@ def speedups(
                 continue
             there = cells[base, *key]
             of_medians = there["wall_s"] / row["wall_s"]
+            # A rate has its amount above and its time below: the own amount is over the base's.
             if told == "rate":
                 of_medians *= row["amount"] / there["amount"]
             speedup = judged.get((base, row["side"], *key), (of_medians, None, None))

@@ -60,6 +60,7 @@ def starts(tasks: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
             warm_stage="stage_warm",
             window_cold_s="window_s",
             window_warm_s="window_s_warm",
+            # Windows that save nothing never repay a start.
             windows_to_repay=pl.when(saved_s > 0).then(repaid),
             movie_cold_s="movie_s",
             movie_warm_s=pl.col("movie_s_warm") + pl.col("worker_start_s"),

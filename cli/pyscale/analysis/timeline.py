@@ -59,6 +59,7 @@ def _timed(tasks: pl.DataFrame) -> pl.DataFrame:
         pl.col("attempt") == pl.col("attempt").max().over(ONE),
         pl.col("verb") != "check",
         pl.col("start_utc").is_not_null() & pl.col("wall_s").is_not_null(),
+        # A window of an unknown lane has no place here; a merge gets one below.
         pl.col("lane").is_not_null() | ~is_run,
     ).with_columns(start_s=start_s)
     end_s = pl.col("start_s") + pl.col("wall_s")
@@ -90,6 +91,7 @@ def _pieces(timed: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
             + (pl.col("at") - pl.col("start_utc")) / pl.duration(seconds=1)
         )
         .sort("start_s", maintain_order=True)
+        # A hole begins where all earlier spans have ended, and not only the one before.
         .with_columns(before_s=end_s.cum_max().shift().over(ONE).fill_null(pl.col("task_start_s")))
     )
     ends = phases.group_by(ONE).agg(before_s=end_s.max())
@@ -128,6 +130,7 @@ def _gathered(pieces: pl.DataFrame, timed: pl.DataFrame) -> pl.DataFrame:
         + pl.col("wall_s").cum_sum().over(*ONE, "bin")
         - pl.col("wall_s")
     )
+    # A part that goes on from bin to bin is one piece again.
     changed = (pl.col("part") != pl.col("part").shift()).fill_null(value=True)
     joined = (
         laid.with_columns(stretch=changed.cum_sum().over(ONE))
@@ -156,6 +159,7 @@ def _idle(timed: pl.DataFrame) -> pl.DataFrame:
         wall_s=pl.col("last_s") - pl.col("end_s"),
     )
     merges = timed.filter(pl.col("verb") == "merge").select("trial", "task", "start_s", "wall_s")
+    # The worker that ended last has the merge on its own lane.
     for_the_merge = lanes.filter(pl.col("lane") != pl.col("last_lane")).join(merges, on="trial")
     return (
         pl.concat([for_the_slowest, for_the_merge.select(for_the_slowest.columns)])

@@ -83,6 +83,7 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
         oversubscribed=pl.col("oversubscribed").any(),
         disturbed=pl.col("disturbed").any(),
         hardware=pl.col("hardware").filter(timed).unique().sort(),
+        # What tasks that asked for other memory used says nothing of the windows' request.
         peak_rss_bytes=pl.col("peak_rss_bytes").filter(memory.eq_missing(asked)).max(),
         requested_memory_bytes=asked,
         cores_used=pl.col("cpu_s").filter(run).sum() / wall_s.filter(run).sum(),
@@ -117,6 +118,7 @@ def _checks(tasks: pl.DataFrame) -> pl.DataFrame:
         [tasks.filter(pl.col("task") == "check"), _besides_cold(tasks)], how="diagonal"
     )
     return (
+        # So that the first is the comparison that agrees least.
         checks.sort("agreement", nulls_last=True, maintain_order=True)
         .group_by("trial", maintain_order=True)
         .agg(

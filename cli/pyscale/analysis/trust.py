@@ -107,6 +107,7 @@ def trust_in(rows: Sequence[Row], choice: Choice | None, shown: int | None) -> T
     against, doubts, favour = [], [], []
     if choice is None or choice.workers is None:
         against.append(refusal(choice))
+    # N rises, so the first that was timed is the baseline.
     if any(row["invalid"] for row in timed[:1]):
         against.append("the baseline does not agree with itself")
     if any(row["result_doubted"] for row in rows):
@@ -117,6 +118,7 @@ def trust_in(rows: Sequence[Row], choice: Choice | None, shown: int | None) -> T
     elif choice is not None and choice.sureness == "unknown" and _ranges_overlap(timed, choice):
         doubts.append("another N may be better: times too close for so few trials")
     larger = [row for row in timed if row["workers"] > row["baseline_workers"]]
+    # In weak scaling each N has other frames, so that outputs are not compared.
     unchecked = any(row["agreement"] is None and row["scaling"] != "weak" for row in larger)
     if any(row["agreement"] is not None for row in timed[1:]):
         same = all(row["identical"] for row in timed)

@@ -83,6 +83,7 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
         trial=pl.format("{}/{}/{}", "stage", "workers", "repeat"),
         block="repeat",
         position=pl.when(ordered).then(pl.col("start").rank("ordinal").cast(pl.Int64) - 1),
+        # A table tells no merge apart: a trial is as long as its longest row.
         wall_s="slowest_s",
         idle_s=pl.col("workers") * pl.col("slowest_s") - pl.col("busy_s"),
         attempt=pl.lit(1, dtype=pl.Int64),
@@ -103,6 +104,7 @@ def _told_beside() -> dict[str, pl.Expr]:
     """Columns of a trial, from those that stand beside the wall times of its rows."""
     start, end, wall_s = pl.col("start"), pl.col("end"), pl.col("wall_s")
     size, apart = pl.col("_size").first(), pl.col("_is_worker").all()
+    # Where times of tasks are unknown, each worker is taken to be busy until the slowest ends.
     busy_s = pl.coalesce(sum_if_all(pl.col("sum_of_tasks_s")), size * wall_s.max())
     # Several tasks of one worker have times between them that nothing tells.
     one_each = (pl.col("tasks_done").fill_null(1) == 1).all()
@@ -123,6 +125,7 @@ def _told_beside() -> dict[str, pl.Expr]:
         "requested_memory_bytes": pl.when(apart).then(pl.col("requested_memory_bytes").max()),
         "peak_rss_bytes": pl.when(apart).then(pl.col("peak_memory_bytes").max()),
         "nodes": pl.when(named).then(nodes.explode().n_unique().cast(pl.Int64)),
+        # The dates of a table are taken to be of one clock.
         "clock_error_s": pl.when(named).then(0.0),
         "longest_task_s": pl.when(one_each & ~in_turn).then(wall_s.max()),
         "start_stagger_s": pl.when(dated).then(seconds(start.max() - start.min())),

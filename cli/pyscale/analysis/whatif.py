@@ -66,6 +66,7 @@ def what_if(trials: pl.DataFrame, workers: pl.DataFrame | None) -> pl.DataFrame:
     )
     parts = None if workers is None else _parts(workers)
     if parts is None:
+        # Without phases all that tasks did counts as computing, but for the merge.
         timed = timed.with_columns(computed_s=pl.col("busy_s") - pl.col("merge_s").fill_null(0.0))
     else:
         sums = parts.group_by("trial").agg(
@@ -75,6 +76,7 @@ def what_if(trials: pl.DataFrame, workers: pl.DataFrame | None) -> pl.DataFrame:
     at_base = pl.col("workers") == pl.col("baseline_workers")
     base_s = pl.col("computed_s").filter(at_base).median().over(GROUP)
     inflation = pl.col("computed_s").median().over(*GROUP, "workers") / base_s / pl.col("growth")
+    # Where nothing was computed, at N or at N0, there is no growth to divide by.
     timed = timed.with_columns(
         inflation=pl.when(inflation.is_finite() & (inflation > 0)).then(inflation)
     )
@@ -96,9 +98,11 @@ def _parts(workers: pl.DataFrame) -> pl.DataFrame:
     """Split the time of each worker: what it computed, what held it up, and the rest."""
     wait_s = pl.col("cpu_wait_s")
     metered_s = pl.col("wall_s") - pl.sum_horizontal(BEFORE_METER)
+    # The kernel adds up the wait of all threads: of k ready at once, a k-th held the worker up.
     ready_at_once = (pl.col("cpu_s") + wait_s) / metered_s
     return (
         workers.with_columns(wait=wait_s / pl.max_horizontal(1.0, ready_at_once))
+        # Of a wait that is not known, nothing is taken out of the phases.
         .with_columns(on_core=1 - (pl.col("wait") / metered_s).fill_null(0.0))
         .with_columns(u=_on_core("phase_compute_s"))
         .with_columns(rest=pl.col("wall_s") - pl.col("u"))
@@ -129,13 +133,16 @@ def _by_phase(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
         },
     }
     found = (
+        # Parts of trials that do not count find no trial here, and drop out.
         parts.join(grown.select("trial", "inflation", "^_grown_.*$"), on="trial")
         .group_by("trial")
         .agg(
+            # The longest time changes as that of its worker does.
             slope_s=u.get(scaled.arg_max()),
             **{without(cause): time_s for cause, time_s in slowest.items()},
         )
     )
+    # Without merging there is no merge to add.
     merge_s = {cause: pl.col("merge_s") for cause in BY_PHASE if cause != "merging"}
     for cause in HELD:
         merge_s[cause] -= pl.col(f"_merge_{cause}") * _grown(cause)
@@ -173,6 +180,7 @@ def _with_growth(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
         if cause in HELD:
             total += pl.col(f"_merge_{cause}")
         base = pl.col("growth") * total.filter(at_base).median().over(GROUP)
+        # What did not grow costs nothing, though noise may make it shorter than the baseline's.
         shares[f"_grown_{cause}"] = (
             pl.when(at_base | (total <= base)).then(0.0).otherwise(1 - base / total)
         )

@@ -95,6 +95,7 @@ def nodes_used(windows: pl.DataFrame) -> pl.DataFrame:
             clock_error_s=pl.when(pl.len() == 1)
             .then(0.0)
             .when(error_s.null_count() == 0)
+            # A time between two nodes may be wrong by both of their errors.
             .then(error_s.top_k(2).sum()),
         )
     )

@@ -128,6 +128,7 @@ def _table(path: Path, reference: Reference) -> pl.DataFrame:
 def _read_as_it_is(path: Path) -> pl.DataFrame:
     """Read a table of anything: pyscale shows it and computes nothing from it."""
     try:
+        # Every row tells of the types: a column may begin with whole numbers alone.
         table = pl.read_csv(path.read_bytes(), infer_schema_length=None)
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}): check the file") from error
@@ -164,6 +165,7 @@ def write_reference(loaded: Loaded, own: Path) -> Path:
     refusal = f"{own} cannot be written ({{why}}): set references_folder to a writable folder"
     with refused_by_disk(refusal):
         own.mkdir(parents=True, exist_ok=True)
+        # The table first: a description without its table cannot be read.
         write_atomically(path.with_suffix(".csv"), loaded.table.write_csv())
         write_atomically(path, _toml(loaded))
     return path
@@ -172,6 +174,7 @@ def write_reference(loaded: Loaded, own: Path) -> Path:
 def _toml(loaded: Loaded) -> str:
     """Lay a reference out as people write one."""
     told = loaded.reference.model_dump(mode="json", exclude={"name"}, exclude_none=True)
+    # Tables come last in TOML, where a key belongs to the head that stands before it.
     tables = {key: told.pop(key) for key in ("hardware", "stages", "steps", "size_ids")}
     told["caveats"] = list(told["caveats"])
     lines = [f"{key} = {_value(value)}" for key, value in told.items()]

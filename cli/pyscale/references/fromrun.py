@@ -58,6 +58,7 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
         name=name,
         title=f"{name} ({' and '.join(manifest['hardware'])})",
         source=f"A run of pyscale {manifest['pyscale']['version']}, not published",
+        # The id of a run begins with its date.
         measured=f"{datetime.strptime(plan.run_id[:8], '%Y%m%d'):%Y-%m-%d}",
         figures=content.figures if of_machine else f"{content.figures} {_what_ran(run)}",
         hardware=hardware_of(run, manifest, tables.tasks) | dict(content.conditions),
@@ -77,6 +78,7 @@ def _of_trials(run: RunFolder, tables: Tables) -> Content:
     # What the base of a change took is no reference for anything.
     others = {*plan.entries_that(stands_apart), *plan.versions.values()}
     trials = trials.filter(~trials["stage"].is_in(others))
+    # What is advised is no part of a reference, so that any share to keep will do.
     ranks = rank_findings(tables.loading, tables.reconstruction, keep=1)
     if trials.is_empty() and ranks:
         return of_ranks(plan, ranks)

@@ -51,6 +51,7 @@ def _repeats(timings: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
         .join(wrong.unique(), on=test, how="anti", nulls_equal=True, maintain_order="left")
         .join(together, on=test, how="left", nulls_equal=True, maintain_order="left")
         .with_columns(
+            # All nodes count as one, so that N are the processes of a node.
             workers="processes",
             worker=pl.col("task").rank("dense").over("trial", "node").cast(pl.Int64) - 1,
             timing="step",

@@ -68,6 +68,7 @@ def matching(
         for (name, stage), label in product(known.items(), wanted):
             curve, reported = measured.filter(stage=label), configurations.filter(stage=name)
             alike = stages_of[label] == stage and _scale_alike(curve, reported)
+            # Equal to the last digit, it is the measurement that is reported.
             if alike and _times(curve) != _times(reported):
                 beside.append(curve.with_columns(label="stage", stage=pl.lit(name)))
         if beside:

@@ -121,6 +121,7 @@ class Loaded:
 
     def tests(self) -> pl.DataFrame | None:
         """What follows from its tests of a machine; None where it has none."""
+        # Here and not above, as that module needs this one.
         from pyscale.references.testtable import as_timings
 
         if not self.reference.has_tests:

@@ -69,6 +69,7 @@ def as_timings(reference: Reference, table: pl.DataFrame) -> pl.DataFrame:
         step = pl.col("timing").replace("", None)
         found = found.with_columns(step=step.replace(reference.steps))
     if "device" in table.columns:
+        # In the timings of a run the processor is a device without a name.
         found = found.with_columns(device=pl.col("device").replace(["", "cpu"], None))
     schema = timing_schema()
     lacking = [pl.lit(None).alias(name) for name in schema if name not in found.columns]

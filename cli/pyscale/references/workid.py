@@ -50,6 +50,7 @@ def work_id_of(run: RunFolder) -> str:
     work = {
         "input": sorted((file.size_bytes, file.sha256) for file in files),
         "axes": plan.axes,
+        # In weak scaling only the work of each worker is the same at every N.
         "frames_per_worker" if sweep.is_weak else "frames": (
             sweep.frames_per_worker if sweep.is_weak else plan.movie_frames
         ),
@@ -64,6 +65,7 @@ def work_id_of(run: RunFolder) -> str:
             if trial.is_reference and plan.suite.stages[trial.entry].version_of is None
         },
     }
+    # In one order of keys, as equal work must have one fingerprint.
     return hashlib.sha256(json.dumps(work, sort_keys=True).encode()).hexdigest()
 
 

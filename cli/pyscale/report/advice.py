@@ -297,6 +297,7 @@ def too_much(found: Sequence[Curve]) -> Iterator[str]:
             row for row in curve.timed if None not in {row["requested_cpus"], row["cores_used"]}
         ]
         used, requested = _most(asked, "cores_used", "requested_cpus")
+        # No part of a core can be asked for.
         if math.ceil(used) < requested:
             parts.append(
                 f"a task requested {requested} cores and used {coarse(used)} on average"

@@ -135,6 +135,7 @@ def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
         outputs_sentence=told,
         request=tuple(_request(stages, chosen, objective)),
         confidence=_confidence(found, stages, chosen),
+        # `Trust` names its grades from the best to the worst.
         trust=max((stage.trust for stage in stages), key=get_args(Trust).index),
         against=_merged([(s.name, one) for s, one in said if s.trust == "no"], stages),
         care=_merged([(s.name, one) for s, one in said if s.trust == "with care"], stages),
@@ -243,6 +244,7 @@ def _total(found: Sequence[Curve], results: Results) -> Total | None:
         return None
     timed = [{row["workers"]: row for row in curve.timed if not row["invalid"]} for curve in found]
     counts = sorted(set.intersection(*(set(rows) for rows in timed)))
+    # Sums of times of other work at each N give no speedup.
     strong = all(row["scaling"] in {None, "strong"} for rows in timed for row in rows.values())
     if not counts or not strong:
         return None
@@ -342,6 +344,7 @@ def _spent(field: str, stages: Sequence[StageLine]) -> tuple[float, float]:
     spent = []
     for stage in stages:
         at = next(one for one in stage.points if one.workers == getattr(stage, field))
+        # Where the work grew, the time of the baseline's work follows from the speedup.
         spent.append((at.workers, stage.points[0].wall_s / (at.speedup or 1.0)))
     return sum(time_s for _, time_s in spent), sum(workers * time_s for workers, time_s in spent)
 

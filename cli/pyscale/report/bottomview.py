@@ -36,8 +36,10 @@ class BottomView:
         # What may be shown, the most first.
         counts = (every, few, sorted({*every[:1], *every[-1:]}))
         algorithms = (True, False) if any(stage.algorithm for stage in stages) else (False,)
+        # Where none has room, the last and narrowest is shown all the same.
         for detail in product(counts, algorithms, (True, False)):
             table = self._table(*detail, plain=options.ascii_only)
+            # As wide as it likes, to learn how wide that is.
             wide = options.update(max_width=10_000)
             if Measurement.get(console, wide, table).maximum <= options.max_width:
                 break

@@ -40,6 +40,7 @@ def write_csv(folder: Path, results: Results) -> list[Path]:
     """
     files = files_of(results)
     for name, file in RARE_FILES.items():
+        # A table of an earlier report would be taken for one of this.
         if name not in files:
             (folder / file).unlink(missing_ok=True)
     for name, text in csv_texts(results).items():

@@ -54,6 +54,7 @@ class Entry(Record):
 
 def decibels(value: float) -> str:
     """Write a difference in dB with its sign, and one that rounds to nothing without."""
+    # `z` leaves no -0.00, and a +0.00 loses its sign.
     return f"{value:+z.2f}".replace("+0.00", "0.00")
 
 
@@ -121,6 +122,7 @@ def declarations() -> Mapping[str, Mapping[str, Any]]:
 def entry(table: str, column: str) -> Entry:
     """What is declared of a column of a table, as far as anything is."""
     of_any, of_table = (declarations().get(of, {}).get(column, {}) for of in ("any", table))
+    # What is declared of the table goes before what is declared of any.
     return Entry.model_validate({**of_any, **of_table})
 
 
@@ -136,6 +138,7 @@ def meaning(table: str, column: str) -> str:
     own = declarations().get(table, {}).get(column, {}).get("means")
     known = own or folded.get(column) or described.get(column) or entry(table, column).means
     if known:
+        # A CSV has an empty cell where Python has None.
         return known.replace("; None where", "; empty where")
     if column.startswith("phase_"):
         phase = column.removeprefix("phase_").removesuffix("_s").replace("_", " ")

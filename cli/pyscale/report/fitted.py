@@ -56,8 +56,10 @@ class Fitted:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         stage = self.whole.columns[0]
+        # As wide as it likes, to learn how wide that is.
         natural = Measurement.get(console, options.update(max_width=10_000), self.whole).maximum
         name = max(len(str(cell)) for cell in (stage.header, *stage.cells))
+        # Names fold, down to the width that they keep.
         if natural - max(name - NAME_WIDTH, 0) <= options.max_width:
             yield self.whole
             return

@@ -245,6 +245,7 @@ def ratio3(value: float | None) -> str:
 def by(rows: Iterable[Row], column: str) -> Iterator[tuple[str, list[Row]]]:
     """Rows of each value of a column, in the order of the first of each."""
     order = {value: place for place, value in enumerate(dict.fromkeys(r[column] for r in rows))}
+    # `groupby` takes equal ones that follow each other, in an order that the sort keeps.
     ordered = sorted(rows, key=lambda row: order[row[column]])
     for value, own in groupby(ordered, lambda row: str(row[column])):
         yield value, list(own)

@@ -131,6 +131,7 @@ def _what_grew(found: Limits, main: Cause) -> Iterator[str]:
             "while computing, workers mostly waited for something other than a core (a GPU, a "
             "disk, a lock)."
         )
+        # Where processor time grew half as much or more, workers were on a core, not waiting.
         if found.cpu_growth - 1 >= (found.inflation - 1) / 2:
             why = (
                 "more work (overlapping windows), or slower shared cores and memory. Times alone "

@@ -49,6 +49,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Write a table in GitHub's flavour of markdown."""
     lines = []
     for line in (columns, ["---"] * len(columns), *rows):
+        # A bar would end the cell, and a new line the row.
         cells = (str(value).replace("|", "\\|").replace("\n", " ") for value in line)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -77,6 +77,7 @@ def _design(table: pl.DataFrame) -> str:
 
 
 def _cache(table: pl.DataFrame) -> str:
+    # Trials of one configuration that found several states have them joined.
     states = "+".join(table["cache_state"].drop_nulls())
     known = sorted({CITED_STATES.get(one, one) for one in states.split("+") if one})
     return f"; page cache before each trial: {listing(known)}" if known else ""

@@ -69,6 +69,7 @@ def missed(results: Results) -> Iterator[str]:
 
 
 def _distinct(curve: Curve) -> list[dict[str, Any]]:
+    # Backwards, so that the first row of each value stays.
     first = {row["quality"]: row for row in reversed(curve.rows) if row["quality"] != "{}"}
     return [row for row in curve.rows if first.get(row["quality"]) is row]
 

@@ -160,6 +160,7 @@ _OTHERS = (
 
 def refuse_others(path: Path, text: str, said: str) -> None:
     """Refuse a file that looks like something else than the format it was said to be in."""
+    # Enough to tell a format by, of a trace of any length.
     beginning = text[:100_000]
     like = [name for name, (signs, _) in FORMATS.items() if re.search(signs, beginning, re.DOTALL)]
     if said in like:

@@ -17,6 +17,7 @@ from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
 from pyscale_stages.wording import did_you_mean
 
 PACKED = "JS1:"
+# The first bytes of gzip, in base64.
 GZIPPED = "H4sI"
 """How what is packed begins, for the mark may be left out."""
 MOST_BYTES = 64 * 2**20
@@ -80,6 +81,7 @@ def _unpacked(path: Path, text: str) -> Iterator[JobFigures]:
     decoder, at = json.JSONDecoder(), 0
     while at < len(text.rstrip()):
         try:
+            # `raw_decode` takes no blanks before a value.
             job, end = decoder.raw_decode(text, at + len(text[at:]) - len(text[at:].lstrip()))
         except (ValueError, RecursionError) as error:
             line = f" at line {error.lineno}" if isinstance(error, JSONDecodeError) else ""
@@ -108,8 +110,10 @@ def job_figures(where: str, comment: str | None) -> JobFigures | None:
 
 
 def _inflated(packed: bytes) -> bytes:
-    """Unpack gzip, as much as figures of a job ever are: it may be made to unpack to terabytes."""
+    """Unpack gzip, as much as figures of a job ever are."""
+    # Beside the size of its window, 16 tells zlib of the header of gzip.
     inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    # A few bytes may be made to unpack to terabytes.
     told = inflater.decompress(packed, MOST_BYTES)
     if not inflater.eof:
         raise EOFError

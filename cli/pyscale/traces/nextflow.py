@@ -74,9 +74,8 @@ def _process(row: Row) -> str | None:
 def _times(row: Row, wall_s: float | None) -> tuple[datetime | None, datetime | None]:
     """When a task ran.
 
-    The default trace tells when it was submitted and how long after that it was seen to be
-    complete. That is rounded, so the end is taken as early as it may have been: tasks that
-    followed each other must not seem to have run at once.
+    The default trace tells when it was submitted and how long after that, rounded, it was seen to
+    be complete.
     """
     in_milliseconds = partial(moment, per_second=1000)
     start = row.read("start", in_milliseconds, A_DATE)
@@ -87,6 +86,7 @@ def _times(row: Row, wall_s: float | None) -> tuple[datetime | None, datetime | 
     since_s = row.read("duration", _seconds, A_TIME)
     if submit is None or since_s is None or wall_s is None:
         return None, None
+    # The earliest end that it may have had: what followed it must not seem to have run beside it.
     since_s = max(since_s - _rounding_s(row), 0.0)
     try:
         end = submit + timedelta(seconds=since_s)
@@ -103,6 +103,7 @@ def _rounding_s(row: Row) -> float:
     text = row.told("duration") or ""
     if text.isdecimal() or text.endswith("ms"):
         return 0.0
+    # It is told in whole seconds from a minute on, and in tenths below.
     return 0.5 if _seconds(text) >= 60 else 0.05
 
 

@@ -154,6 +154,7 @@ def _flaw_of_steps(steps: Sequence[Row]) -> str | None:
     counts = [step.read("NTasks", int, "a number of tasks") or 1 for step in steps]
     if max(counts, default=1) > 1:
         return f"of {max(counts)} processes, which --workers NTasks takes for workers"
+    # The steps that a job called are numbered; those of Slurm's own run beside them.
     called = [step for step in steps if step.cells["JobID"].rpartition(".")[2].isdigit()]
     known = sorted(times for times in map(_times, called) if times is not None)
     if any(later[0] < earlier[1] for earlier, later in pairwise(known)):
@@ -222,11 +223,11 @@ def job_energy_j(
     """Energy of one job; None where it was not measured.
 
     Slurm counts the energy of whole nodes for every step, and steps run beside each other: that
-    of the external one is the job's, and so is the batch script's on one node. A job's own figure
-    is their sum in some releases, as if it had been used twice or thrice, so that the largest of
-    the steps' is taken where there are any.
+    of the external one is the job's, and so is the batch script's on one node. The largest of the
+    steps' is taken where there are any.
     """
     known = [joules for joules in steps_j if joules is not None and joules not in UNTOLD_J]
+    # In some releases the job's own figure is the sum of its steps, as if used twice or thrice.
     joules = max(known, default=own_j)
     if joules is None or joules in UNTOLD_J or not wall_s:
         return None
@@ -251,6 +252,7 @@ def _sharing(tasks: Sequence[TracedTask]) -> Iterator[TracedTask]:
     order = sorted(dated, key=lambda pair: pair[0])
     latest_end = datetime.min
     for place, ((start, end), task) in enumerate(order):
+        # Of all later ones the next begins first, so that it alone decides.
         later = order[place + 1 : place + 2]
         if start < latest_end or any(next_start < end for (next_start, _), _ in later):
             yield task

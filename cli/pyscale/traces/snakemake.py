@@ -129,5 +129,6 @@ def _group(row: Row, column: str) -> Mapping[str, Any]:
     try:
         told = literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        # What Python writes of an object cannot always be read back, and then tells nothing.
         return {}
     return told if isinstance(told, dict) else {}

@@ -72,6 +72,7 @@ class TracedTask:
         """Refuse what the table could not hold: numbers of tasks are added up and multiplied."""
         for field in AMOUNTS:
             value = getattr(self, field)
+            # What is unknown passes, and so does 0, as of the GPUs of a task without any.
             if value and not LEAST <= value <= MOST:
                 raise UserError(
                     f"{self.source}: {field} of {self.name} would be {str(value)[:20]}, which "

@@ -95,6 +95,7 @@ def _trial(tasks: Sequence[TracedTask], given: int | None) -> TracedTrial | str:
         counts = [f"{count} {flaw}" for flaw, count in flaws.items()]
         return f"of {len(tasks)} tasks {listing(counts)}"
     intervals = intervals_of(tasks)
+    # Tasks without a length ran at no moment.
     at_once = max(most_at_once(intervals), 1) if len(intervals) == len(tasks) else None
     told = given or tasks[0].workers
     if tasks[0].is_trial and told:

@@ -69,6 +69,7 @@ def _measured(trial: Trial, records: Mapping[str, TaskRecord]) -> MeasuredTrial:
         workers=trial.workers,
         outputs={file.name: file.sha256 for file in output.outputs},
         measures=measures,
+        # What was not compared does not disagree.
         same=agreement is None or agreement.same,
     )
 
@@ -99,6 +100,7 @@ def judged(
     stages: dict[str, StageFinding] = {}
     for entry, stage in expected.stages.items():
         found = _stage(entry, stage, measured.get(entry), why_unfit)
+        # In the order of the pipeline, what feeds an entry is judged before it.
         after = tuple(
             source
             for source in fed_by.get(entry, ())

@@ -54,6 +54,7 @@ def speeds(
         if not reference.is_same_work(work_id) or not reference.has_wall_times:
             continue
         theirs = _times(loaded.table)
+        # A reference that was made of this very run tells nothing of its speed.
         if theirs == own:
             continue
         for (entry, workers), times in own.items():

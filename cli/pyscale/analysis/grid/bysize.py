@@ -69,6 +69,7 @@ def wins(ratios: pl.DataFrame) -> list[Win]:
         rows = curve.to_dicts()
         least = [row["ratio"] if row["ratio_low"] is None else row["ratio_low"] for row in rows]
         losing = [row["length_px"] for row, ratio in zip(rows, least, strict=True) if ratio <= 1]
+        # Sizes rise, so that the last one that loses is the largest.
         winning = [row for row in rows if not losing or row["length_px"] > losing[-1]]
         found.append(
             Win(

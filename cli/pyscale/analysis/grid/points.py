@@ -236,6 +236,7 @@ def _numbers(texts: Iterable[str | None], name: str) -> list[float]:
 def _of_other_versions(points: Mapping[str, Point], point: Point) -> tuple[str, ...]:
     """Beginnings of the names of trials of another version than a point."""
     version = point.get(VERSION)
+    # A trial is named after its entry, with its N next.
     return tuple(f"{stage}-n" for stage, own in points.items() if own.get(VERSION) != version)
 
 

@@ -76,6 +76,7 @@ def saturation(megapixels: Sequence[float], ratio: Sequence[float]) -> Saturatio
     miss = float(np.sqrt(np.mean(residuals**2))) / ceiling
     told: dict[str, Any] = {"shape": shape, "evidence": evidence, "miss": miss}
     low, high = ceiling - reach[0], ceiling + reach[0]
+    # A half that is surely below 0 is a ratio that falls.
     if free_half + reach[1] < 0 or (shape == "logarithmic" and slope < 0):
         return Saturation(**told | {"shape": None}, refused=FALLS)
     if shape == "logarithmic":
@@ -110,6 +111,7 @@ def _solve(area: Array, measured: Array) -> tuple[list[float], list[float], Arra
     from scipy.optimize import least_squares
     from scipy.stats import t
 
+    # Scaled by these, both columns of slopes are about as large, and their rank means something.
     scale = np.array([measured.max(), area.max()])
 
     def misses(values: Array) -> Array:
@@ -141,6 +143,7 @@ def _solve(area: Array, measured: Array) -> tuple[list[float], list[float], Arra
     # One size may fix a parameter by itself, and then nothing is known of its error.
     if leverage.max() > 1 - TIMED_TO:
         return None
+    # HC3: the closer a size draws the curve to itself, the more its residual hides.
     meat = (slopes.T * (errors / (1 - leverage)) ** 2) @ slopes
     covariance = bread @ meat @ bread
     quantile = t.ppf((1 + CONFIDENCE) / 2, len(area) - len(scale))

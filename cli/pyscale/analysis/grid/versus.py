@@ -60,6 +60,7 @@ def sharing(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
         one = times.filter(stage=own["stage"], measure=measure)
         before, after = one.filter(workers=1), one.filter(workers=workers)
         interval = ratio_interval_by_block(before, after, "time_s")
+        # N over the time is the calls per second of all N together (see `samples`).
         gain = workers * alone[f"{measure}_s"][0] / own[f"{measure}_s"]
         rows.append(
             {key: own[key] for key in SHARING_SCHEMA if key in own}

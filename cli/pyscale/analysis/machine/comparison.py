@@ -147,6 +147,7 @@ def _basis(cells: Mapping[Key, Row], base_side: int, own_side: int, key: Key) ->
         return "not-in-base"
     if not base["wall_s"] or not own["wall_s"]:
         return "no-time"
+    # A step of a wrong test is not flagged itself.
     if any("disagrees" in row["flags"] for row in (base, own, *filter(None, wholes))):
         return "wrong-result"
     if any(NOT_COLD & {*row["flags"]} for row in (base, own)):

@@ -27,10 +27,9 @@ def headroom(
     no more than the workers on the node. Nothing is said where the input lies on another filesystem
     than the one that was measured, as far as type and device tell.
 
-    The kernel's counters of bytes hold the program's own libraries too. On one node, what is cold
-    is fetched once, whichever worker asks first; so the bytes are at most the input's size, times
-    the share of the trial's frames that this node had, and at most what either counter says. The
-    rate is therefore an upper bound, and so is its share.
+    The bytes are at most the input's size, times the share of the trial's frames that this node
+    had, and at most what either of the kernel's counters says. The rate is therefore an upper
+    bound, and so is its share.
     """
     storage = pl.DataFrame(
         [(node, storage_of(place)) for node, place in places.items()],
@@ -92,11 +91,13 @@ def _read_cold(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
         / pl.col("frames").sum().over("trial")
     ).filter(pl.col("cache_state").is_in(COLD), pl.col("node").is_not_null())
     one = ("stage", "workers", "node", "trial")
+    # Without frames the share of a node is 0 over 0, and all of the input its bound.
     bound = pl.col("input_bytes").max() * pl.col("frames_share").first().fill_nan(1.0)
     counted = [_counted(name) for name in ("read_bytes", "storage_read_bytes")]
     trials = known.group_by(one, maintain_order=True).agg(
         pl.col("input_storage").first(),
         readers=pl.col("lane").n_unique(),
+        # Counters hold the program's own libraries too, and a node fetches what is cold once.
         read_bytes=pl.min_horizontal(bound, *counted),
         proved=(pl.col("cache_state") == "verified-cold").all(),
     )
@@ -120,8 +121,9 @@ def _read_cold(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counted(name: str) -> pl.Expr:
-    """Sum over workers; null where a kernel counts nothing: a cold input was read all the same."""
+    """Sum over workers; null where it is not known."""
     total = pl.col(name).sum()
+    # Where a kernel counts nothing, a cold input was read all the same.
     return pl.when(pl.col(name).is_not_null().all() & (total > 0)).then(total)
 
 
@@ -129,6 +131,7 @@ def _reading(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     """Time in which any worker of a trial was reading, on each node."""
     start, end = pl.col("start_utc"), pl.col("end_utc")
     earlier = end.cum_max().shift(1).over("trial", "node")
+    # Reads overlap: of each only the time after all earlier ones is added.
     begin = pl.max_horizontal(start, earlier)
     alone = (end - begin).dt.total_microseconds().clip(lower_bound=0) / 1e6
     return (

@@ -24,12 +24,14 @@ def node_comparison(tests: pl.DataFrame) -> pl.DataFrame:
         ~pl.col("flags").list.contains("disagrees"),
     ).with_columns(
         unit=pl.when(told).then("unit"),
+        # Without an amount the inverse of the time will do, as all nodes did the same test.
         rate=pl.when(told).then("rate").otherwise(1 / wall_s[""]),
         rate_low=pl.when(told).then("rate_low").otherwise(1 / wall_s["_high"]),
         rate_high=pl.when(told).then("rate_high").otherwise(1 / wall_s["_low"]),
     )
     median = pl.col("median_rate")
     known = (pl.col("nodes") >= LEAST_NODES) & pl.col("ratio_low").is_not_null()
+    # An outlier is far from the median, and by more than its own trials scatter.
     slow = (pl.col("ratio") < SLOW) & (pl.col("ratio_high") < 1)
     fast = (pl.col("ratio") > FAST) & (pl.col("ratio_low") > 1)
     return (

@@ -60,6 +60,7 @@ def _sums() -> list[pl.Expr]:
     is_wrong = pl.col("error").is_null() | (pl.col("error") > pl.col("tolerance"))
     return [
         pl.col("order").first(),
+        # Rounded up: a trial that lost a process does not make the others fewer.
         (-(-tasks // trials)).alias("processes"),
         pl.col("wall_s").filter(timed & ~pl.col("first")).sum().alias("total_s"),
         pl.col("unit", "bottleneck").drop_nulls().first(),

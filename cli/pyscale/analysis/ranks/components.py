@@ -243,6 +243,7 @@ def _published_trials(table: pl.DataFrame) -> pl.DataFrame:
         block=pl.lit(1),
         valid=pl.lit(True),
         ranks_s=TOTAL,
+        # As in the published runs, one GPU does not cut the image.
         work_multiplier=pl.when(pl.col("workers") == 1).then(1.0).otherwise(tiles),
         **{
             f"{column(part)}_{what}": pl.col(told) / (pl.col(TOTAL) if what == "share" else 1)

@@ -71,6 +71,7 @@ def _advised(points: pl.DataFrame) -> Advised:
     # Of equally fast points the more diverse, and else the first of the suite.
     by_speed = points.sort(SPEED, DIVERSITY, descending=True, maintain_order=True)
     by_diversity = points.sort(DIVERSITY, SPEED, descending=True, maintain_order=True)
+    # There is one at least, as the most diverse keeps its own diversity.
     chosen, *others = by_speed.filter("keeps_diversity").iter_rows(named=True)
     return Advised(
         row=chosen,

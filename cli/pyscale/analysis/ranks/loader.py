@@ -181,6 +181,7 @@ def loader_trials(loading: pl.DataFrame, *, count_retried: bool = False) -> pl.D
 
 def node_use(loading: pl.DataFrame) -> pl.DataFrame:
     """Cores of all nodes of each trial, and the largest quotient of processes by cores on one."""
+    # The loader processes of a rank, and the rank itself.
     processes = pl.col("num_workers") + 1
     return (
         loading.group_by("trial", "node", maintain_order=True)
@@ -202,6 +203,7 @@ def _node_cores(loading: pl.DataFrame) -> pl.DataFrame:
     )
     numbers = pl.col("cpus").str.split(",").list.explode()
     return shares.group_by("trial", "node", maintain_order=True).agg(
+        # Sets of cores that overlap would count some of them twice.
         cores=pl.min_horizontal(
             sum_if_all(pl.col("cores")),
             pl.when(pl.col("cpus").fill_null("").str.len_bytes().min() > 0).then(
@@ -269,6 +271,7 @@ def _quotient(trials: pl.DataFrame) -> dict[str, float | None]:
     """Effective over inferred rate; both were measured in the same trials."""
     if trials.is_empty():
         return {}
+    # Times of a patch: inferred over effective they are the effective rate over the inferred.
     inferred_s = (1 / trials["inferred_per_s"]).to_list()
     effective_s = (1 / trials["patches_per_s"]).to_list()
     interval = ratio_interval(inferred_s, effective_s, paired=True)

@@ -107,6 +107,7 @@ def reconstruct_trials(
     `_mean_s` of the mean over ranks, `_share` the sum over all iterations of all ranks as a share
     of `ranks_s`.
     """
+    # There is a row for each iteration; what is told of a rank stands in all of them.
     ranks = reconstruction.unique(["trial", "rank"], keep="first", maintain_order=True)
     table = trials_of_ranks(
         ranks,
@@ -156,6 +157,7 @@ def _balance(complete: pl.DataFrame) -> pl.DataFrame:
         .group_by("trial")
         .agg(
             pl.col("rest_share").max(),
+            # Ranks that computed nothing have a balance of 0 over 0.
             (
                 pl.col("balance", "tiles_balance").mean() / pl.col("balance", "tiles_balance").max()
             ).fill_nan(None),

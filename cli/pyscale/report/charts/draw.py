@@ -234,6 +234,7 @@ class _Layers:
         if not self.plot.is_aside:
             return {}
         count = len(self.plot.names)
+        # However many series there are, they take no more room than four.
         step, middle = min(ASIDE_PX, 4 * ASIDE_PX / count), (count - 1) / 2
         place = f"indexof(names, datum.{self.plot.series})"
         return {"xOffset": alt.expr(f"{step:g} * ({place} - {middle:g})")}

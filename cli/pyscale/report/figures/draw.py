@@ -154,6 +154,7 @@ class _Layers:
         for row in rows:
             if row["curve"] in self.titles and row.get(value) is not None:
                 steps = left + asides.get((row["curve"], row.get(series, "")), 0.0)
+                # The axis counts doublings, so that a step aside is a factor.
                 at = row[along] * 2 ** (-step * steps) if steps else row[along]
                 own.append({**row, "panel": self.titles[row["curve"]], "at": at})
         values = [value + end for end in ("", *ENDS, *RANGE)]
@@ -202,6 +203,7 @@ class _Layers:
         bar = p9.geom_errorbarh if self.plot.lanes else p9.geom_errorbar
         looks: dict[str, Any] = {"height": 0.3} if self.plot.lanes else {"width": 0.02}
         if self.plot.along.kind == "counts":
+            # A width is in doublings, as the axis is: this makes it the same share of any axis.
             looks["width"] *= self.octaves
         looks["show_legend"] = False
         ranges, intervals = (self.between(e, color=self.plot.series) for e in (RANGE, ENDS))
@@ -278,6 +280,7 @@ def _axes(plot: Plot, sheet: Sheet) -> list[Any]:
     log: dict[str, Any] = {"breaks": log_breaks, "minor_breaks": [], "labels": tick_labels}
     title = plot.value.title
     if plot.lanes:
+        # The first name of a scale is drawn lowest.
         lanes = p9.scale_y_discrete(limits=plot.lanes[::-1])
         return [p9.scale_x_log10(name=title, **log), lanes, p9.labs(y="")]
     if plot.value.scale == "linear":

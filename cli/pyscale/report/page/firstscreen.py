@@ -27,6 +27,7 @@ def overview(found: BottomLine, results: Results) -> dict[str, Any]:
         times = {count: _time(row) for count, row in timed.items()}
         shown, told, head = line.shown, line.limit_sentence, len(line.limit)
         speedup = OF.interval_cell(timed[shown.workers], "speedup", ratio) if shown else ()
+        # The sentence begins with the limit, which stands apart from the rest.
         limit = {"limit": told[:head], "limit_more": told[head:].lstrip(" ,:")}
         rows.append(_row(line.name, times, counts, shown, speedup) | {"line": line} | limit)
     if found.total is not None:

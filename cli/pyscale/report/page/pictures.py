@@ -69,6 +69,7 @@ class View:
 
     def place(self, y_px: float, x_px: float) -> tuple[float, float]:
         """Place of a point of the frame in the picture, x first."""
+        # A point is the middle of its pixel.
         return self.scale * (x_px + 0.5 - self.left), self.scale * (y_px + 0.5 - self.top)
 
 
@@ -78,6 +79,7 @@ def frame_picture(frame: Array, view: View) -> Image.Image:
 
     part = view.part(frame).astype(np.float64)
     dark, bright = np.percentile(part[np.isfinite(part)], (DARK, BRIGHT)) if part.size else (0, 1)
+    # A frame of one value has no range to divide by.
     grey = np.nan_to_num((part - dark) / max(bright - dark, 1e-12)).clip(0, 1)
     drawn = Image.fromarray((255 * grey).astype(np.uint8))
     return drawn.resize(view.size_px, Image.Resampling.BOX).convert("RGB")

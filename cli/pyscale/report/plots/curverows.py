@@ -91,16 +91,14 @@ def _configuration(row: Row, curve: Curve) -> Row:
 
 
 def _extremes(row: Row, base: Row) -> Row:
-    """Ends of the range of the trials.
-
-    Of a speedup, that of any trial over any of the baseline's, whose own is 1 by definition.
-    """
+    """Ends of the range of the trials."""
     found: Row = {}
     for end, other in (("min", "max"), ("max", "min")):
         found[f"wall_s_{end}"] = row[f"wall_s_{end}"]
         found[f"wall_share_{end}"] = row[f"wall_s_{end}"] / base["wall_s"]
         # The longest trial has the lowest speedup and rate.
         faster = row["wall_s"] / row[f"wall_s_{other}"]
+        # Of any trial over any of the baseline's, whose own speedup is 1 by definition.
         if row["speedup"] is not None and row is not base:
             for column in ("speedup", "efficiency"):
                 over_base = base[f"wall_s_{end}"] / base["wall_s"]

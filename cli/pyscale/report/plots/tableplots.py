@@ -117,6 +117,7 @@ def size_sweep(
     # The longest time lies on the line, the others lie beside it or under it.
     longest = max(rows, key=lambda row: row["wall_s"], default={})
     in_proportion = [
+        # Pixels grow with the square of the side.
         row | {"title": "", "wall_s": longest["wall_s"] * (px / longest["length_px"]) ** 2}
         for row in rows
         for px in (row["length_px"],)

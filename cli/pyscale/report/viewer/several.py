@@ -98,6 +98,7 @@ def compared_runs(several: Several) -> list[ComparedRun]:
 def _judged(several: Several, place: int) -> Judged | None:
     if place == 0:
         return None
+    # The first run is the base of all contexts, and has none itself.
     context = several.contexts[place - 1]
     table = several.found.pairs.get((0, place))
     said = tuple(remarks(context))

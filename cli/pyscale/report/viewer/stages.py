@@ -71,9 +71,11 @@ def _keys(times: pl.DataFrame) -> list[Key]:
     held = (
         times.filter(pl.col("stage").is_not_null() | several)
         .group_by(CELL, maintain_order=True)
+        # What lies below the clocks' microsecond took no time.
         .agg(pl.col("wall_s").round(6).ne(0).any(ignore_nulls=True))
     )
     kept = held.filter(pl.col("part").is_null() | pl.col("wall_s")).select(CELL).rows()
+    # Backwards, so that the first place of each stage stays.
     stages = {key[:3]: place for place, key in reversed(list(enumerate(kept)))}
     return sorted(kept, key=lambda key: (stages[key[:3]], order[key[3]]))
 
