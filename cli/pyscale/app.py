@@ -197,6 +197,7 @@ def main() -> None:
         raise
     except BrokenPipeError:
         # The reader of our output, like `head`, has seen enough.
+        # At its end Python would complain on it about output that it cannot flush.
         sys.stderr.close()
         sys.exit(0)
     except Exception as raised:

@@ -160,6 +160,7 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomple
         with attended(run, executor, journal):
             records = TrialRecords(run)
             # What an earlier pyscale left running is waited for, and nothing else runs beside it.
+            # The sort is stable, so the others keep their order, in which inputs come first.
             order = sorted(run.plan.trials, key=lambda trial: not records.is_under_way(trial))
             for number, trial in enumerate(order):
                 runner.queue_ahead(order[number:])
@@ -182,6 +183,7 @@ def attended(run: RunFolder, executor: Executor, journal: Journal) -> Iterator[N
     try:
         yield
     except BaseException as error:
+        # A second Ctrl-C must not leave half of it running.
         with blocked(*ENDING):
             executor.end_all()
             run.refuse_moved()

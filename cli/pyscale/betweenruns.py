@@ -199,5 +199,6 @@ def tests_compared(base: MeasuredRun, new: MeasuredRun, *, at_least: float) -> p
 
 
 def _side(run: MeasuredRun, node: str | None) -> MachineSide:
+    # A node that is not known is null, which equals nothing otherwise.
     own = run.timings.filter(run.timings["node"].eq_missing(node))
     return MachineSide(machine_tests(own), size_ids_of(run.run.plan), trial_medians(own))

@@ -252,6 +252,7 @@ def _refuse_other_work(
     base: str, new: str, base_trials: pl.DataFrame, new_trials: pl.DataFrame
 ) -> None:
     """Refuse times of N workers that had more to do in one than in the other."""
+    # One is enough to refuse.
     for stage, workers, work, other in other_work(base_trials, new_trials).head(1).iter_rows():
         raise UserError(
             f"{stage} at N = {workers} did {amount(work)} in {base} and {amount(other)} in {new}, "

@@ -166,6 +166,7 @@ class Course:
 
 
 def _configuration(trial_id: str) -> str:
+    # An id ends with its block, as in segment-n2-b3.
     return trial_id.rpartition("-b")[0]
 
 

@@ -125,6 +125,7 @@ def _show_ways(plan: Plan, site: Site) -> None:
     known_s: dict[str, float] = {}
     for way in ("each", "hold"):
         settings = {**plan.settings, "allocation": way}
+        # usual_s takes only runs that got their jobs in the same way.
         known_s |= usual_s(plan.model_copy(update={"settings": settings}))
     request = held.slot.request
     node_cores = _node_cores(request.partition) if request.exclusive else None

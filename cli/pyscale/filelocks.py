@@ -48,6 +48,7 @@ def is_held(path: Path) -> bool | None:
     except FileNotFoundError:
         return False
     try:
+        # Shared, so that two who only look do not take each other for a holder.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -194,6 +194,7 @@ def _points(
     for values in product(*family.grid.values()):
         step = at(dict(zip(family.grid, values, strict=True)))
         refuse_wrong_point(f"stages.{entry} of the suite {suite.name}", stage, step)
+        # Points that come to the same work are measured once.
         distinct.setdefault(_measured(step), step)
     of_file = suite.stages[entry].grid
     varied = [
@@ -231,6 +232,7 @@ def _at(
     """The entry at a point of a grid."""
     device = next(one for one in (point.get(DEVICE), family.device, run_device) if one is not None)
     if GPU_SHARING in point and device != "cuda":
+        # Without a GPU there is nothing to share, so all values come to the same.
         point = point | {GPU_SHARING: "own"}
     threads = point.get(THREADS, family.threads)
     if threads == ALL_CORES:

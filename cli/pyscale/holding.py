@@ -66,6 +66,7 @@ class Holder:
         self._site: Site = run.plan.site
         self._listener = listener
         self._journal = Journal(run.journal_file)
+        # The listener is told only of what follows: it was given what stands there.
         self._read_to = self._journal.read_from(0)[1]
         self._name = job_name(run.plan.run_id)
         self._book = JobBook(self._name, self._say)
@@ -76,12 +77,14 @@ class Holder:
             if self._living():
                 return
             with writing(self._run.path, PATIENCE_S):
+                # Another pyscale may have submitted one before this one had the lock.
                 if self._living(now=True):
                     return
                 self._end_strays()
                 self._explain()
                 set_cancelled(self._run.path, cancelled=False)
                 course = Course(self._journal.read())
+                # As if it were started already, so that trials that failed before are left too.
                 course.hear(Event(time_utc=datetime.now(UTC), kind="run_started"))
                 if not trials_left(self._run, course):
                     # A pilot has finished while nobody followed: the report alone is missing.
@@ -99,6 +102,7 @@ class Holder:
                     if self._living(now=True):
                         # Another pyscale was faster.
                         continue
+                    # Another pyscale may have extended the plan meanwhile.
                     self._run = RunFolder(self._run.path)
                     if self._is_over():
                         if self._journal.read()[-1].kind != "run_finished":
@@ -164,6 +168,7 @@ class Holder:
         known = set(read_allocations(self._run.path).job_ids)
         strays = {i for i, job in self._book.ask().items() if job.alive} - known
         if strays:
+            # A pilot that lives on finds that nobody recorded its job, and ends.
             with suppress(SlurmSilent):
                 cancel(strays)
             self._append("jobs_ended", detail=str(len(strays)))
@@ -173,6 +178,7 @@ class Holder:
         held = held_by(self._run.plan, self._site)
         left = trials_left(self._run, Course(self._journal.read()))
         for time_min in times_of(self._run.plan, left, held):
+            # A Ctrl-C between a submission and its record would leave a job unknown.
             with blocked(*ENDING):
                 self._submit_one(held, time_min)
         self._book.ask()

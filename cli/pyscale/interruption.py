@@ -35,7 +35,9 @@ def termination_as_interrupt() -> Iterator[None]:
             _leave_terminal()
         raise KeyboardInterrupt
 
+    # What nohup, or the & of a shell, made it ignore stays ignored.
     heard = [each for each in ENDING if signal.getsignal(each) is not signal.SIG_IGN]
+    # Python lets the main thread alone set handlers.
     if threading.current_thread() is not threading.main_thread():
         heard = []
     previous = {each: signal.signal(each, interrupt) for each in heard}
@@ -62,6 +64,7 @@ def end_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> Non
     import ctypes
 
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number)
+    # Looked at after the call: for a parent that died before it, no signal would come.
     if os.getppid() != parent:
         os.kill(os.getpid(), number)
 
@@ -137,6 +140,7 @@ def main(arguments: list[str]) -> int:
         signal.signal(signal.SIGTERM, lambda *_: program.terminate())
         end_with_parent(int(parent), signal.SIGTERM)
         returncode = program.wait()
+    # As a shell tells it: 128 and the number of the signal.
     return returncode if returncode >= 0 else 128 - returncode
 
 

@@ -52,6 +52,7 @@ class Service:
     def was_used(self) -> bool:
         """Whether any worker computed through it: its server starts with the first of them."""
         asked = self._ask("get_server_list")
+        # Servers are listed by their process ids.
         return asked is not None and any(word.isdigit() for word in asked.split())
 
     def last_words(self) -> str:
@@ -97,6 +98,7 @@ class Service:
         daemon = self._daemon()
         if daemon is not None:
             family = [daemon]
+            # Asked for now: once the daemon has ended, nothing leads to them.
             with suppress(psutil.NoSuchProcess):
                 family += daemon.children(recursive=True)
             self._ask("quit")

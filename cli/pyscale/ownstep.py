@@ -178,6 +178,7 @@ def words_for(suite: Suite) -> list[str] | None:
 def _file_and_words(engine: str, told: str) -> tuple[Path, list[str]]:
     """The workflow's file, and words for its engine."""
     if Path(told).expanduser().is_file():
+        # The path of a file may hold blanks, by which it must not be split.
         first, words = told, []
     else:
         try:

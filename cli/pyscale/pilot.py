@@ -56,6 +56,7 @@ def pilot(folder: str) -> None:
             return
         if trials_left(run, Course(journal.read())):
             return
+        # One that lives on finds nothing left to do, and ends.
         with suppress(SlurmSilent):
             cancel([other for other in known if other != job_id])
 
@@ -85,6 +86,7 @@ def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
             forget_ends_by_another(run.trial(trial), trial.tasks)
     try:
         for number, trial in enumerate(left):
+            # The first is begun in any case: a new allocation would have no more time for it.
             end_s = own_end_s(job_id) if number else None
             needed_s = likely_s(run.plan, course, trial) + MARGIN_S
             if end_s is not None and time.time() + needed_s >= end_s:

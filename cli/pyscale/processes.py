@@ -57,6 +57,7 @@ def started_for(run: Path) -> list[psutil.Process]:
     folders = tuple(f"{run}/{name}/" for name in ("tasks", SUBMISSIONS_FOLDER, WORKERS_FOLDER))
     found = []
     for process in psutil.process_iter(["cmdline", "uids"]):
+        # psutil has None for what this user may not read.
         own = process.info["uids"] and process.info["uids"].real == os.getuid()
         line = (process.info["cmdline"] if own else None) or []
         named = [part for part in line if part.startswith(folders)]

@@ -143,6 +143,7 @@ def extend(
         raise UserError("--extend: give more --repeats, or other --workers, as in --repeats 6")
     _refuse_strict(strict, detach=detach)
     run = _own_run(name)
+    # As the setting, which reads texts like 1,2,4 and refuses others.
     asked = None if workers is None else load_settings(workers=workers).workers
     with run_lock(run.path):
         # Another pyscale may have extended it meanwhile.
@@ -348,6 +349,7 @@ def _detached(run: RunFolder) -> int:
             start_new_session=True,
         )
     for _ in watch(run.path, recursive=False, rust_timeout=200, yield_on_timeout=True, step=5):
+        # Its job is submitted, and lives whether anybody follows it or not.
         if is_held(run.plan):
             break
         holder = lock_holder(run.path)

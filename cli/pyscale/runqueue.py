@@ -84,6 +84,7 @@ class RunQueue:
         except SlurmSilent as silent:
             return Queue(asked_s, complaint=str(silent))
         finally:
+            # The pause begins with the answer, so that a slow controller has it too.
             self._answered_s = time.monotonic()
 
 

@@ -321,10 +321,11 @@ def _named(layer: str, key: str) -> str:
 
 
 def _refuse_misspelt_variables() -> None:
-    """Refuse a variable that is nearly a setting; stages and tests have variables of their own."""
+    """Refuse a variable that is nearly a setting."""
     known = [f"{ENVIRONMENT_PREFIX}{name.upper()}" for name in Settings.model_fields]
     for variable in os.environ:
         if variable.startswith(ENVIRONMENT_PREFIX) and variable.partition("__")[0] not in known:
+            # Stages and tests have variables of their own, so others pass.
             near = get_close_matches(variable, known, n=1, cutoff=0.85)
             if near:
                 raise UserError(

@@ -139,13 +139,10 @@ class StatusReader:
         return _state(self._run, events, Course(events), attended=attended)
 
     def _attended(self) -> tuple[bool, Sequence[Event]]:
-        """Whether a living pyscale writes the run, and the journal.
-
-        Where none was seen, the journal is the same before and after: a run that begins
-        meanwhile is not taken for an interrupted one.
-        """
+        """Whether a living pyscale writes the run, and the journal."""
         journal = Journal(self._run.journal_file)
         attended, events = is_locked(self._run.path), journal.read()
+        # Until the journal stands still: a run that begins meanwhile is not an interrupted one.
         while not attended:
             attended, before, events = is_locked(self._run.path), events, journal.read()
             if events == before:
@@ -155,13 +152,14 @@ class StatusReader:
     def _trials(
         self, ends: Mapping[str, Event], queue: Queue | None, *, attended: bool
     ) -> list[TrialStatus]:
-        """The trials to tell of; on this machine nothing outlives pyscale."""
+        """The trials to tell of."""
         found = []
         for trial in self._run.plan.trials:
             end = ends.get(trial.id)
             state: TrialState = ENDS[end.kind] if end else "planned"
             if state == "planned" and self._run.trial(trial).is_dir():
                 state = "under way"
+            # On this machine nothing outlives pyscale, and jobs of a cluster do.
             alive = state == "under way" and (attended or self._run.plan.site is not None)
             if not (self._all or alive):
                 continue

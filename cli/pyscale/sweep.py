@@ -162,6 +162,7 @@ class Scaled:
     def trial(self, workers: int, block: int, beside: str | None = None) -> Trial:
         """The trial of N workers in a block, set beside that of another entry in the first."""
         frames = self.reference.windows[-1][1]
+        # As many frames for each worker as in the reference.
         if self.grows:
             frames = frames // self.reference.workers * workers
         return self.reference.model_copy(
@@ -233,6 +234,7 @@ def block_order(
     chance.shuffle(pairs)
     for pair in pairs:
         if base_first:
+            # The new version is compared in this only block, so the base's output comes first.
             pair.reverse()
         else:
             chance.shuffle(pair)

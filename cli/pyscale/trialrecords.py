@@ -71,6 +71,7 @@ class TrialRecords:
             if (record := read_task(self._run.task(trial, task))).error
         ]
         final = [failure for failure in failures if why_not_again(failure.error)]
+        # A rank that only lost another does not know why that one ended.
         own = [failure for failure in failures if failure.error.kind != LostRank.__name__]
         return next(iter([*final, *own, *failures]), None)
 
@@ -102,7 +103,8 @@ class TrialRecords:
         return Failure(task, TaskError(kind="NoOutput", message=message, exit_code=EXIT_BAD_INPUT))
 
     def _has_output(self, trial: Trial) -> bool:
-        """Whether a trial's output is whole; comparing it may have failed all the same."""
+        """Whether a trial's output is whole."""
+        # Comparing it may have failed, which makes it no less whole.
         timed = [task for task in trial.tasks if task not in COMPARING]
         if trial.id not in self._whole and all(
             read_task(self._run.task(trial, task)).state == "done" for task in timed
@@ -112,6 +114,7 @@ class TrialRecords:
 
     def _in_order_of_start(self, trial: Trial) -> tuple[str, ...]:
         """Names of a trial's windows, the first to start first."""
+        # All of them start at once.
         if len(trial.windows) <= trial.workers:
             return trial.window_tasks
         measured = [self._window_times(other) for other in earlier_trials(self._run.plan, trial)]

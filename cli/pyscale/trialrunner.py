@@ -91,6 +91,7 @@ class TrialRunner:
                 or self._records.is_under_way(trial)
             ):
                 continue
+            # The first follows trials that have all ended, so nothing of its order is open.
             if number and (len(trial.windows) > trial.workers or self._records.has_begun(trial)):
                 return
             if self._records.missing_input(trial) or not self._queued(trial):
@@ -145,7 +146,7 @@ class TrialRunner:
         return awaited
 
     def _make_room(self, trial: Trial) -> None:
-        """Set aside an earlier attempt, unless all its workers have finished, which run at once."""
+        """Set aside what an earlier attempt left and has to be done again."""
         if not self._run.trial(trial).exists():
             return
         if not self._records.has_begun(trial):
@@ -162,6 +163,7 @@ class TrialRunner:
             self._run.set_aside(trial, "interrupted")
             self._journal.append("trial_interrupted", trial.id)
         else:
+            # Workers run at once, so none is measured again alone; what follows them can be.
             for task, state in states.items():
                 if state == "failed":
                     self._journal.append("trial_retried", trial.id, detail=f"its {task} alone")
@@ -205,6 +207,7 @@ class TrialRunner:
         known: dict[str, str] = {}
 
         def submitted(jobs: Mapping[str, str]) -> None:
+            # Tasks may be submitted a few at a time, and the file names those of all times.
             known.update(jobs)
             write_jobs(self._run.trial(trial), name, records.Jobs(job_ids=known))
             self._journal.append(

@@ -99,6 +99,7 @@ def link_files(root: Path, work: Path, *, but: str) -> None:
 def engine_line(engine: str, file: str, key: str, n: str, work: Path) -> list[str]:
     """Command line of the engine, whose own options can follow."""
     if engine == "snakemake":
+        # All of the work is done every time, whatever results are linked from the folder.
         own = [f"--{key}", n, "--forceall", "--nocolor"]
         return ["snakemake", "--snakefile", file, "--directory", ".", *own]
     config = work / "pyscale.config"
@@ -181,6 +182,7 @@ def tell_times(tasks: Iterable[TracedTask]) -> None:
     for stage, own in by_stage.items():
         dated = sorted(task.interval for task in own if task.interval is not None)
         if len(dated) == len(own):
+            # The length of the union of their intervals: time in which two ran counts once.
             running_s, until = 0.0, dated[0][0]
             for start, end in dated:
                 running_s += max((end - max(start, until)).total_seconds(), 0.0)

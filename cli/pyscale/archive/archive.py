@@ -34,6 +34,7 @@ from pyscale_stages.atomic import atomic_path
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip can hold: the same content has to be the same bytes."""
+# A member made on Unix, which is 3, has its mode in the upper half of its attributes.
 _READABLE = 0o100644 << 16
 _UNIX = 3
 

@@ -58,6 +58,7 @@ class Mask:
     ) -> None:
         known = {"domain": _domains(names.get("node", ())), **names}
         self._words = {kind: _numbered(kind, found) for kind, found in known.items()}
+        # A copy, as the first part of a host's full name is added, by which it goes too.
         for node, word in list(self._words.get("node", {}).items()):
             self._words["node"].setdefault(node.partition(".")[0], word)
         own = {word.lower() for word in own_words}
@@ -72,6 +73,7 @@ class Mask:
         self._in_text |= self._files
         for name, word in numbered.items():
             stem = name.partition(".")[0]
+            # A short one could stand in any text.
             if len(stem) > 4 and stem not in own:
                 self._in_text.setdefault(stem, word)
         self._kept = frozenset(kept)

@@ -41,6 +41,7 @@ def unpack(
             _unpack_zip(archive, new, limit_bytes)
         else:
             _unpack_tar(archive, new, limit_bytes)
+        # A folder cannot take the name of one that holds files.
         if final.exists():
             final.rename(staging / "old")
         new.rename(final)
@@ -65,6 +66,7 @@ def _unpack_zip(archive: Path, folder: Path, limit_bytes: int) -> None:
         members = opened.infolist()
         for member in members:
             _refuse_path(archive, member.filename)
+            # The upper half is the mode in Unix, and 0 where another system made the archive.
             if stat.S_IFMT(member.external_attr >> 16) not in {0, stat.S_IFREG, stat.S_IFDIR}:
                 raise _refused(archive, member.filename, "is a link or a device")
             if member.flag_bits & ENCRYPTED:

@@ -173,6 +173,7 @@ def _ask_for_the_rest(session: requests.Session, transfer: Transfer, watch: Watc
     ):
         discard(part)
     have = _size_of(part)
+    # A server refuses a range that begins at the end.
     if have and have == transfer.file.size_bytes:
         watch.advance(have)
         return
@@ -214,6 +215,7 @@ def _ask_for_the_rest(session: requests.Session, transfer: Transfer, watch: Watc
         try:
             _append(response.iter_content(CHUNK_BYTES), transfer, watch, have=have, most=most)
         except requests.RequestException as error:
+            # The next try counts these bytes again.
             watch.advance(-_size_of(part))
             raise _BrokenOff(str(error)) from error
 
@@ -293,6 +295,7 @@ def _read_origin(part: Path) -> _PartOrigin | None:
 
 
 def _write_origin(transfer: Transfer, response: requests.Response) -> None:
+    # None counts as a weak one.
     etag = response.headers.get("ETag", "W/")
     # A weak ETag does not promise the same bytes, so HTTP forbids it in If-Range.
     validator = response.headers.get("Last-Modified") if etag.startswith("W/") else etag

@@ -247,10 +247,8 @@ def _sole_fetcher(name: str, data_root: Path, report: Report) -> AbstractContext
 
 
 def _clean(incoming: Path) -> None:
-    """Remove what a killed process left, except the parts.
-
-    Links are removed, never followed: others may write into a data folder that is shared.
-    """
+    """Remove what a killed process left, except the parts."""
+    # No link is followed: others may write into a data folder that is shared.
     if incoming.is_symlink():
         incoming.unlink()
     incoming.mkdir(parents=True, exist_ok=True)

@@ -91,6 +91,7 @@ def make_known(name: str, params: MadeParams, data_root: Path, report: Report) -
                 return
             again = f"{_called(params)} {'are' if isinstance(params, SlidesParams) else 'is'}"
             report.say(f"{name}: {', '.join(changed)} changed; {again} made again")
+            # Renamed first: what is half removed must not lie there under the dataset's name.
             aside = folder.with_name(f".{name}.changed.partial")
             folder.rename(aside)
             shutil.rmtree(aside)
@@ -119,6 +120,7 @@ def _make(folder: Path, params: MadeParams, report: Report) -> None:
     else:
         from pyscale_stages.synth.movie import write_synthetic_movie
 
+        # A pixel has two bytes.
         frame_bytes = 2 * params.height_px * params.width_px * params.cell_types
         with report.bar(doing, frame_bytes * params.frames) as advance:
             write_synthetic_movie(folder, params, lambda _made, _of: advance(frame_bytes))

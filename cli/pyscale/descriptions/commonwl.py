@@ -112,6 +112,7 @@ def _bound(
     for number, told in enumerate(given.get("arguments") or []):
         binding: Mapping[str, Any] = told if isinstance(told, dict) else {"valueFrom": told}
         words = [evaluated(binding.get("valueFrom", ""))]
+        # A text of one width: the place is compared with those of inputs, which have names.
         yield (_position(binding), 0, f"{number:06d}"), _prefixed(binding, words)
     for one in inputs:
         if one.binding is None:

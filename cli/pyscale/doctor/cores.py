@@ -195,8 +195,9 @@ def enough_memory(subject: Subject, limits: Mapping[str, int]) -> Finding:
 
 
 def _slurm_memory_bytes(environment: Mapping[str, str]) -> int | None:
-    """Memory of the job on this node; Slurm counts in MiB, and 0 is the whole node."""
+    """Memory of the job on this node; None where Slurm names none."""
     per_node = int(environment.get("SLURM_MEM_PER_NODE", 0))
     per_cpu = int(environment.get("SLURM_MEM_PER_CPU", 0))
     granted = per_node or per_cpu * int(environment.get("SLURM_CPUS_ON_NODE", 1))
+    # Slurm counts in MiB, and by 0 it means the whole node.
     return granted * MIB or None

@@ -124,6 +124,7 @@ class Probes:
 
     def lose_waiting(self, wait_s: float) -> None:
         """Give up nodes that have not answered in time."""
+        # Asked before they are cancelled, which would be their state.
         states = self._states() or {}
         jobs = list(self.waiting.items())
         self.cancel()

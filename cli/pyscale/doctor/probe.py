@@ -164,6 +164,7 @@ def _by_check(
     return {
         check: [
             (tuple(node for node, _ in alike), alike[0][1])
+            # The largest first; of two that are equally large the lower rank, which is better.
             for _, alike in sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
         ]
         for check, kinds in by_check.items()

@@ -104,6 +104,7 @@ def _controller() -> Finding:
 
 
 def _accounting() -> Finding:
+    # No job is asked about: all that counts is whether an answer comes.
     answer = ask("sacct", "--noheader", "--allocations", "--starttime=now", "--format=JobID")
     if answer.code == 0:
         return ok("slurm.accounting", "sacct answers", value="yes")
@@ -187,4 +188,5 @@ def _submission(request: JobRequest) -> Finding:
 
 
 def _tested(request: JobRequest) -> Answer:
+    # sbatch wants a script even for a test: this one runs the program `true`.
     return ask("sbatch", "--test-only", *request.directives(), "--wrap=true")

@@ -85,6 +85,7 @@ class Subject(Record):
     def of_plan(cls, plan: Plan) -> Subject:
         """What a plan asks of the machine."""
         settings = plan.settings
+        # Backwards, so that the first trial of each entry is the one that stays.
         first = {trial.entry: trial for trial in reversed(plan.trials)}
         order = list(plan.suite.stages)
         return cls(
@@ -128,6 +129,7 @@ class Subject(Record):
         workers = settings.workers or ((1,) if alone else powers_of_two(max(1, fitting)))
         dataset, own_data = None, {}
         if suite.reads_data:
+            # As many as the largest N needs: no file is opened, as none need be there.
             frames = max(workers) * (suite.frames_per_worker or 1)
             dataset = Dataset(movie=Path(settings.data), frames=frames, axes=settings.axes)
             own_data = {

@@ -88,6 +88,7 @@ def offset_to(clock: str) -> Offset | None:
     if not usable:
         return None
     round_trip_ns, offset_ns = min(usable)
+    # 2e9: half of the round trip, in seconds.
     return Offset(offset_s=offset_ns / 1e9, error_s=round_trip_ns / 2e9)
 
 
@@ -96,6 +97,7 @@ class _Clock(socketserver.UDPServer):
 
     def get_request(self) -> tuple[Any, Any]:
         (data, answerer), client = super().get_request()
+        # Taken here, before anything is done with it: the t2 of the exchange.
         return (data, answerer, time.time_ns()), client
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -114,7 +116,7 @@ class _Answer(socketserver.BaseRequestHandler):
 
 
 def _addresses() -> list[str]:
-    """IPv4 addresses of this machine; that of the machine itself only where there is no other."""
+    """IPv4 addresses of this machine."""
     import psutil
 
     up = {name for name, interface in psutil.net_if_stats().items() if interface.isup}
@@ -124,6 +126,7 @@ def _addresses() -> list[str]:
         for address in addresses
         if name in up and address.family == socket.AF_INET
     ]
+    # No other machine reaches loopback, which serves only where there is nothing else.
     return [address for address in found if not address.startswith("127.")] or found
 
 
@@ -149,6 +152,7 @@ def _exchange(
         if len(data) != _MESSAGE.size:
             continue
         mark, number, t2, t3 = _MESSAGE.unpack(data)
+        # A late answer to an earlier question has a number that is not among these.
         if mark == _MARK and number in asked:
             address, t1 = asked[number]
             return address, t1, t2, t3, t4

@@ -77,6 +77,7 @@ def standing(
     prepare(order)
     if order["node_work"]:
         do_once_on_this_node(order["node_work"])
+    # Looked at again: the trial may have been set aside while that work was waited for.
     return order if stands(task, order) else None
 
 
@@ -135,6 +136,7 @@ def started(
     """Start the process of an order; None, and `stderr` says why, where that cannot be."""
     prefix = order["container"]["variable_prefix"] if order["container"] else ""
     with (folder / "stderr").open("wb") as stderr:
+        # Last of all: the task's own time counts from here.
         environment[prefix + SPAWN_VARIABLE] = repr(time.monotonic())
         try:
             return subprocess.Popen(
@@ -258,6 +260,7 @@ def guarded(pid: int, order: Order) -> Iterator[None]:
     try:
         yield
     finally:
+        # Before the pipe is closed: the guard would take that for the end of this process.
         os.kill(guard, signal.SIGKILL)
         os.waitpid(guard, 0)
         os.close(write_end)
@@ -276,6 +279,7 @@ def _guard(pid: int, read_end: int) -> NoReturn:
         for process in (*program.children(recursive=True), program):
             with suppress(psutil.NoSuchProcess):
                 process.kill()
+    # Not by sys.exit, which would clean up what is the parent's.
     os._exit(0)
 
 
@@ -283,7 +287,9 @@ def end_orphans() -> None:
     """Kill what a task left behind, like what mounts the image of a killed container."""
     with suppress(ChildProcessError):
         while True:
+            # Raises where no child is left, which ends the loop.
             os.waitpid(-1, os.WNOHANG)
+            # Seldom needed, and slow to import.
             import psutil
 
             for child in psutil.Process().children():

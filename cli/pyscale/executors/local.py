@@ -33,6 +33,7 @@ from pyscale.store.taskfiles import read_record, write_order
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskError
 
+# A year: submitit ends tasks at their timeout, and none of these is to be ended.
 NO_TIMEOUT_MIN = 60 * 24 * 365
 CONTAINER_PROGRAMS = ("starter", "starter-suid")
 CONTAINER_HELPERS = ("squashfuse", "squashfuse_ll", "fuse-overlayfs", "fuse2fs", "gocryptfs")
@@ -68,6 +69,7 @@ class LocalExecutor(Executor):
             keys: dict[int, Key] = {}
             for slot in slots:
                 place, worker = self._place(batch, slot), (batch.trial.entry, batch.threads, slot)
+                # A kept worker stays on the cores and the GPU that it was started on.
                 keys[slot] = (*worker, place.cpus, *sorted(place.env.items()))
             memory_bytes = batch.warm.memory_bytes if batch.warm else 0
             return self._workers.ready(
@@ -149,6 +151,7 @@ class LocalExecutor(Executor):
             ended += _end_trees(_orphaned_containers(session))
         for folder in (*left, *dead_scratch()):
             shutil.rmtree(folder, ignore_errors=True)
+        # Their processes have ended by now, and are only waited for.
         self._workers.keep_only(())
         return ended
 
@@ -163,6 +166,7 @@ class LocalExecutor(Executor):
             try:
                 yield running.variables
             except BaseException:
+                # The service ends only once nobody uses it.
                 with blocked(*ENDING):
                     self._end_tasks()
                 raise
@@ -189,14 +193,14 @@ def _fail_unused(folders: Iterable[Path], last_words: str) -> None:
 def _orphaned_containers(session: int) -> list[psutil.Process]:
     """Containers, and what mounted images for them, of a task whose launcher was killed.
 
-    They know nothing of the run, but belong to the launcher's session. Its number returns in time,
-    so only those count whose parent has gone and left them to a process outside.
+    They know nothing of the run, but belong to the launcher's session.
     """
     return [
         process
         for process in psutil.process_iter(["name", "ppid"])
         if process.info["name"] in (*CONTAINER_PROGRAMS, *CONTAINER_HELPERS)
         and _session(process.pid) == session
+        # A session's number returns in time: these have lost the parent that was in theirs.
         and _session(process.info["ppid"]) != session
     ]
 
@@ -209,12 +213,8 @@ def _session(pid: int) -> int | None:
 
 
 def _end_trees(launchers: Sequence[psutil.Process], tasks: Sequence[psutil.Process] = ()) -> int:
-    """End processes and all their descendants, and wait until they are gone.
-
-    The launchers are stopped first, so that none records its task's death as a failure. The others
-    are asked before they are killed, to remove what they wrote; but not what mounts an image, as
-    the task's own program lies in it.
-    """
+    """End processes and all their descendants, and wait until they are gone."""
+    # Launchers are stopped first, so that none records its task's death as a failure.
     for launcher in launchers:
         with suppress(psutil.Error):
             launcher.suspend()
@@ -223,8 +223,10 @@ def _end_trees(launchers: Sequence[psutil.Process], tasks: Sequence[psutil.Proce
         with suppress(psutil.Error):
             family += [child for child in root.children(recursive=True) if child not in family]
     asked = []
+    # The others may remove what they wrote before they are killed.
     for process in family[len(launchers) :]:
         with suppress(psutil.Error):
+            # What mounts an image has to stay until then: the task's own program lies in it.
             if process.name() not in CONTAINER_HELPERS:
                 process.terminate()
                 asked.append(process)

@@ -46,11 +46,9 @@ def _done(work: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _alone_on_this_node(what: str) -> Iterator[None]:
-    """Hold a name that only one process of the node can hold; wait for it where another does.
-
-    It is a socket's name in no folder: jobs of one node may each have a /tmp of their own, and
-    locks of shared filesystems wake waiters late. The kernel frees it when its holder ends.
-    """
+    """Hold a name that only one process of the node can hold; wait for it where another does."""
+    # A socket's name in no folder: jobs of one node may each have a /tmp of their own, and locks
+    # of shared filesystems wake waiters late. The kernel frees it when its holder ends.
     name = b"\0pyscale-" + hashlib.sha256(what.encode()).hexdigest().encode()
     while True:
         with socket.socket(socket.AF_UNIX) as mine:
@@ -67,6 +65,7 @@ def _alone_on_this_node(what: str) -> Iterator[None]:
 
 
 def _wait_until_free(name: bytes) -> None:
+    # One that holds the name and does not listen yet refuses: the next try comes at once.
     with socket.socket(socket.AF_UNIX) as waiting, suppress(ConnectionError):
         waiting.connect(name)
         # Nobody ever answers: the connection breaks when the holder lets go.

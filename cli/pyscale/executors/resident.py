@@ -108,6 +108,7 @@ class _Worker:
         """The worker's next answer; None where it has ended."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
+        # Half a line, or none, is what a worker that died has left.
         if not line.endswith(b"\n"):
             self._process.wait()
             return None

@@ -84,6 +84,7 @@ class SlurmExecutor(Executor):
     def end_all(self) -> int:
         """Cancel every job of the run and return when Slurm has ended them."""
         try:
+            # Not by the book, which waits for an answer however long that takes.
             living = _living(jobs_named(self._name))
         except SlurmSilent as silent:
             raise self._may_still_run(str(silent)) from silent
@@ -129,6 +130,7 @@ class SlurmExecutor(Executor):
 
         def tasks(executor: Any) -> list[Any]:
             if wanted.is_gang:
+                # All ranks have the id of their one job.
                 return [executor.submit(launch_rank, names, list(tokens.values()))] * len(names)
             jobs: list[Any] = executor.map_array(launch, names, tokens.values())
             return jobs

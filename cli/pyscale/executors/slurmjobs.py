@@ -30,6 +30,7 @@ class JobBook:
         self._name = name
         self._tell = tell
         self._jobs: dict[str, QueuedJob] = {}
+        # Long enough ago for the first look to ask.
         self._asked_s = -POLL_S
         self._silent = False
         # Rises with each answer; while Slurm is silent it stays.

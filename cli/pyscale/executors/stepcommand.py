@@ -56,6 +56,7 @@ def _srun(site: Site, batch: Batch, tasks: int, job_id: str) -> list[str]:
     return [
         "srun",
         f"--jobid={job_id}",
+        # Without it a step would take all cores that the job has on its nodes.
         "--exact",
         "--mpi=none",
         *WITHOUT_RANK_FAILURE,

@@ -110,6 +110,7 @@ class Step:
             self._gone_s = time.monotonic()
         # Listing a folder makes a network filesystem look again for files that were not there.
         next(folder.iterdir(), None)
+        # What never began has no record on its way.
         began = self.process.returncode == 0 or (folder / LAUNCH_FILE).exists()
         return began and time.monotonic() - self._gone_s < GRACE_S
 

@@ -48,6 +48,7 @@ class StepExecutor(Executor):
             def start(slots: Mapping[Group, int]) -> Mapping[Path, Step]:
                 jobs: dict[Path, Step] = {}
                 for tasks, slot in slots.items():
+                    # The ranks of a gang start together, so none of them waits for a slot.
                     step = self._start(batch, tasks, clock, None if gang else slot)
                     jobs |= dict.fromkeys(tasks, step)
                 return jobs
@@ -96,6 +97,7 @@ class StepExecutor(Executor):
         self._refuse_ending()
         if all(not (folder / LAUNCH_FILE).exists() for folder in tasks) and step.log.is_away():
             for folder in tasks:
+                # It was taken for vanished, and is started again.
                 (folder / EXIT_FILE).unlink(missing_ok=True)
             # Nothing tells when a controller is back.
             threading.Event().wait(PERIOD_S)

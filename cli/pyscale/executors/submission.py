@@ -116,6 +116,7 @@ def parameters(
         "setup": setup_lines(site, in_image=trial.image is not None) or None,
         "use_srun": gang,
         "srun_args": of_ranks if gang else None,
+        # submitit would ask for a wckey of its own name, which accounts need not have.
         "wckey": None,
         "additional_parameters": of_sbatch(submission.options(site), behind),
     }

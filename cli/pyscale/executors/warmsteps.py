@@ -41,6 +41,7 @@ class WarmStep(Step, WarmWorker):
         if self._until_s is not None and time.monotonic() > self._until_s:
             # Slurm limits the time of the worker, and not that of a task.
             self._until_s = None
+            # In the words of srun, by which StepLog knows why the task ended.
             with self.log.path.open("a", encoding="utf-8") as log:
                 log.write(f"pyscale: {folder} is ended due to time limit\n")
             self.process.terminate()

@@ -55,6 +55,7 @@ class WarmWorker(LocalJob):
         super().__init__(process)
         self.folder = folder
         self.memory_bytes = memory_bytes
+        # Its first answer says that it is ready; each task adds one.
         self._unheard = 1
 
     def is_usable(self) -> bool:

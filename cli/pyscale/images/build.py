@@ -111,6 +111,7 @@ def build(
             builds.end()
             raise
         finally:
+            # Waits for the threads, which still remove their folders.
             pool.shutdown()
         workshop.tidy(layers.used | _usual_layers(workshop))
     return built
@@ -135,6 +136,7 @@ def _refuse_what_is_lacking(
     base_is_made = workshop.layer("base", base.sha256).is_file()
     lacks = lacks_for_building(
         folder.path,
+        # The largest that may be built at once.
         sum(sorted(needed)[-_at_once() :]),
         debootstrap=base.origin == "debootstrap" and not base_is_made,
     )
@@ -180,6 +182,7 @@ def _image(
         layers.workshop.install(made, folder.sif(definition.name))
         packages = debian_packages(folder.sif(definition.name), layers.engine)
         write_atomically(folder.debian_list(definition.name), debian_text(packages))
+        # Last, so that an image which a killed build left is not taken for a current one.
         folder.record(definition.name, locked)
 
 

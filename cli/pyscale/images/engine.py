@@ -183,6 +183,7 @@ def lack_of_programs(
     names: Iterable[str], package: str, find: Callable[[str], str | None] = shutil.which
 ) -> Lack | None:
     """Whether programs are on PATH, which one package brings."""
+    # In Debian /usr/sbin is not on the PATH of users.
     absent = [name for name in names if find(name) is None and find(f"/usr/sbin/{name}") is None]
     if not absent:
         return None

@@ -77,6 +77,7 @@ class Builds:
             errors="replace",
             cwd=target.parent,
             env=_environment(engine, scratch),
+            # Modes of files in the image must not depend on the umask of whoever builds it.
             umask=0o022,
             # Ctrl-C at the terminal reaches this process alone, which then ends the build in order.
             start_new_session=True,
@@ -167,6 +168,7 @@ def _environment(engine: Engine, scratch: Path) -> dict[str, str]:
 
 def _end(process: subprocess.Popen[str]) -> None:
     """End a build with all that it started; the program cleans up where it can."""
+    # Asked for now: what has lost its parent is not found any more.
     started = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
     try:
         with suppress(subprocess.TimeoutExpired):

@@ -39,6 +39,7 @@ class Workshop:
         self._places = images / "building"
         # A shared filesystem often refuses the ids of a build, so a user may name a local disk.
         elsewhere = os.environ.get(f"{engine.option_prefix}TMPDIR")
+        # Several folders of images may have their scratch on that disk.
         own = hash_of_words((str(images.resolve()),))[:HASH_LETTERS]
         self._scratches = Path(elsewhere) / f"pyscale-{own}" if elsewhere else self._places
         self._engine = engine
@@ -95,12 +96,13 @@ class Workshop:
         return file_lock(self.layers / f".{name}.busy")
 
     def _remove(self, path: Path) -> None:
-        """Remove a folder, also files of the users that an unpacked image has."""
+        """Remove a folder with all that is in it."""
         if not path.exists():
             return
         shutil.rmtree(path, ignore_errors=True)
         if not path.exists():
             return
+        # An unpacked image has files of other users, whom this one is in a namespace alone.
         command = ["unshare", "--map-root-user", "--map-auto", "rm", "-rf", str(path)]
         try:
             subprocess.run(command, check=True, capture_output=True)

@@ -58,6 +58,7 @@ def package_key(name: str) -> str:
 
 def platform_options() -> list[str]:
     """Options by which pip chooses wheels for the images, on whatever machine it runs."""
+    # Debian 12 has glibc 2.36, and the oldest wheels are for 2.5.
     glibc_2 = (f"manylinux_2_{minor}_x86_64" for minor in range(36, 4, -1))
     older_names = ("manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64")
     options = ["--only-binary", ":all:", "--python-version", PYTHON_VERSION]

@@ -164,6 +164,7 @@ def arrivals(folder: ImageFolder, report: Report) -> Iterator[Path]:
             lock = file_lock(folder.path / f"{ARRIVALS}.busy")
             waiting = f"waiting for another pull into {folder.path}"
             stack.enter_context(claimed(lock, lambda: report.say(waiting)))
+            # Called in reverse order: the place is removed before the lock is let go.
             stack.callback(shutil.rmtree, place, ignore_errors=True)
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir()

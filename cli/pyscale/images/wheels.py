@@ -101,6 +101,7 @@ def _not_beside(pins: Sequence[WheelPin], wheels: Path) -> list[WheelPin]:
         if found is None:
             left.append(pin)
             continue
+        # What has this name there has another hash.
         (wheels / found.name).unlink(missing_ok=True)
         try:
             os.link(found, wheels / found.name)

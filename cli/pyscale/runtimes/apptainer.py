@@ -61,6 +61,7 @@ class ApptainerRuntime:
         read = [*inputs, *(path.parent / VALID_FILE for path in inputs), *around.files]
         if spec.truth is not None:
             read.append(spec.truth)
+        # Inside, the task's scratch folder on the node is seen as /tmp.
         env = {stamp.IMAGE_VARIABLE: chosen.sha256, "TMPDIR": "/tmp", **around.variables}
         if chosen.git_commit is not None:
             env[stamp.COMMIT_VARIABLE] = chosen.git_commit

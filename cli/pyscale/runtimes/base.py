@@ -111,6 +111,7 @@ def _identity_of(
     """Ask a Python what it has of a stage, with the variables of tasks and no folder of modules."""
     source = Path(identity.__file__).read_text(encoding="utf-8")
     try:
+        # With -c Python looks for modules in the folder that it starts in.
         done = ran([*interpreter, "-c", source, stage, *modules], cwd="/")
     except OSError as error:
         raise UserError(
@@ -140,6 +141,7 @@ def _known(base: BaseVersion, trial: Trial, known: frozenset[str]) -> dict[str, 
     stage: Stage = load_stage(trial.stage)
     for name in sorted(trial.params.keys() - known):
         usual = stage.params.model_fields[name].get_default(call_default_factory=True)
+        # Both in the form of JSON, as a plan holds them.
         if trial.params[name] != stage.params.model_construct(**{name: usual}).model_dump(
             mode="json", include={name}
         ).get(name):

@@ -59,6 +59,7 @@ _PARTS = (
 _KNOWN: Sayings = (
     *((pattern, MissingPart, sentence) for pattern, sentence in _PARTS),
     (
+        # 28 is ENOSPC.
         re.escape(os.strerror(28)),
         ResourceExhausted,
         "the disk is full: free space in TMPDIR and on the disk of the run",

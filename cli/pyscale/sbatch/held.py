@@ -111,6 +111,7 @@ def times_min(
     trials: Sequence[str], known_s: Mapping[str, float], limit_min: int
 ) -> tuple[int, ...]:
     """Time limits of the allocations that trials need, by the seconds that earlier runs took."""
+    # What was never timed may take as long as is allowed.
     if any(trial not in known_s for trial in trials):
         return (limit_min,)
     needed_min = math.ceil(SPARE * sum(known_s[trial] for trial in trials) / 60)

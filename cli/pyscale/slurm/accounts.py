@@ -61,6 +61,7 @@ def ask_accounts(job_ids: Collection[str]) -> dict[str, JobEnd]:
         *("sacct", "--noheader", "--parsable2", "--noconvert"),
         *(f"--format={','.join(_FIELDS)}", f"--jobs={','.join(arrays)}"),
         time_limit_s=TIME_LIMIT_S,
+        # 0 is no limit to the length of an array's indices.
         env=without_defaults("SACCT_") | {"SLURM_BITSTR_LEN": "0"},
     )
     wanted = set(job_ids)

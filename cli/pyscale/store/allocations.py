@@ -75,6 +75,7 @@ def following(run: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        # Does nothing where another has it.
         lock.release()
 
 

@@ -118,6 +118,7 @@ class RunFolder:
 
     def attempts(self, trial: Trial) -> int:
         """How often the timed part of a trial was started, interruptions not counted."""
+        # The merge is timed too, and is tried again alone.
         failed_merges = _count(self.task(trial, "merge"), "failed")
         return 1 + _count(self.trial(trial), "failed") + failed_merges
 
@@ -185,6 +186,7 @@ def new_run_id() -> str:
 
 def run_folders(runs_folder: Path) -> list[Path]:
     """Folders of all runs, the newest last."""
+    # An id begins with the time.
     return sorted(plan.parent for plan in runs_folder.glob(f"*/{PLAN_FILE}"))
 
 
@@ -205,6 +207,7 @@ def _only(runs_folder: Path, name: str) -> Path:
     if len(found) == 1:
         return found[0]
     if found:
+        # From the last, the newest, backwards.
         newest = ", ".join(run.name for run in found[: -MOST_NAMED - 1 : -1])
         more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
         raise UserError(

@@ -103,6 +103,7 @@ class Journal:
             try:
                 events.append(Event.model_validate_json(line))
             except ValidationError:
+                # Not counted as read: its writer may still be at it.
                 continue
             read = position
         return events, read

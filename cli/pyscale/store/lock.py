@@ -55,6 +55,7 @@ def writing(run: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
 @contextmanager
 def written_by_owner_alone() -> Iterator[None]:
     """Let what is made in the block be nobody else's to change, whatever the umask allows."""
+    # The umask can be read only by setting it.
     asked = os.umask(0o022)
     os.umask(asked | 0o022)
     try:
@@ -89,6 +90,7 @@ def is_locked(run: Path) -> bool:
     held = is_held(run / LOCK_FILE)
     if held is not None or not marker_of(run / LOCK_FILE).exists():
         return bool(held)
+    # The marker of a process that was killed stays, so its existence alone says nothing.
     holder = lock_holder(run)
     return holder is None or not holder.is_here or holder.process() is not None
 
@@ -124,6 +126,7 @@ def writer_here(run: Path) -> psutil.Process:
             f"process {holder.pid} on {holder.node} writes the run {run.name}: run `pyscale "
             f"cancel {run.name}` there"
         )
+    # A writer takes the lock before it writes lock.json, which may name the one before.
     if process is None or not _has_open(process, run / LOCK_FILE):
         raise UserError(
             f"the run {run.name} is locked by a process that its lock.json does not name: find "

@@ -163,6 +163,7 @@ def _described(datasets: Mapping[str, Path]) -> tuple[InputFile, ...]:
 
 def _git(*arguments: str) -> str | None:
     """Ask git about this code's checkout; None for an installed wheel."""
+    # Of a wheel git would tell the commit of any repository that it is installed in.
     if not (_CHECKOUT / ".git").exists():
         return None
     try:

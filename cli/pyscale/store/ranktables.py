@@ -98,9 +98,10 @@ def _only(result: TaskResult | None, kind: type[AnySample]) -> AnySample | None:
 
 
 def _ran_out_of_memory(error: TaskError | None) -> bool:
-    """Whether a rank's own memory ran out; a full disk exhausts a resource too."""
+    """Whether a rank's own memory ran out."""
     if error is None:
         return False
+    # A full disk exhausts a resource too.
     by_itself = error.kind == ResourceExhausted.__name__ and "memory" in error.message
     return by_itself or error.kind == MEMORY_LIMIT
 

@@ -20,7 +20,7 @@ WORKER_FILE = "worker.json"
 CACHE_FILE = "cache.json"
 SURROUNDINGS_FILE = "surroundings.json"
 MEETING_FOLDER, MEETING_FILE = "meeting", "ranks"
-# The launcher knows these three by name, because it must start without importing this module.
+# The launcher knows most of these by name, because it must start without importing this module.
 ORDER_FILE = "order.json"
 WITHDRAWN_FILE = "order.withdrawn.json"
 LAUNCH_FILE = "launch.json"

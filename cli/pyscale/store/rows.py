@@ -108,17 +108,14 @@ def _told(result: TaskResult | None) -> Iterator[tuple[str, Row]]:
 
 
 def _add_what_nodes_were_like(run: RunFolder, trial: Trial, rows: list[Row]) -> None:
-    """Say of each task how its node's page cache was prepared, and whether it had to share.
-
-    A node's own record says so, else that of the trial: on its own machine pyscale itself
-    prepares and looks around.
-    """
+    """Say of each task how its node's page cache was prepared, and whether it had to share."""
     folder = run.trial(trial)
     nodes = defaultdict(list)
     for row in rows:
         if "node" in row:
             nodes[row["node"]].append(row)
     for node, there in nodes.items():
+        # On its own machine pyscale itself prepares and looks around, for the trial as a whole.
         own = read_node(folder, node)
         cache = own.cache if own else read_cache(folder)
         windows = [row for row in there if row["verb"] == "run"]

@@ -187,19 +187,19 @@ def build_tables(run: RunFolder) -> Tables:
 
 
 def _with_waits(tasks: pl.DataFrame) -> pl.DataFrame:
-    """Tasks with their time in the queue, less that in which others of the run held them back.
-
-    What was submitted together waits for the end of all that was submitted before.
-    """
+    """Tasks with their time in the queue, less that in which others of the run held them back."""
+    # Null for windows, all of which are submitted together.
     step = pl.when(pl.col("verb") != "run").then("task")
     freed = (
         tasks.drop_nulls("submit_utc")
         .group_by("trial", step=step)
         .agg(pl.col("submit_utc").min(), freed_utc=pl.col("end_utc").max())
         .sort("submit_utc")
+        # What was submitted together waits for the end of all that was submitted before.
         .with_columns(pl.col("freed_utc").cum_max().forward_fill().shift(1))
         .drop("submit_utc")
     )
+    # What began before the others had ended was not held back by them.
     held = pl.when(pl.col("freed_utc") <= pl.col("begin_utc")).then("freed_utc")
     waited = pl.col("begin_utc") - pl.max_horizontal("submit_utc", held)
     return (
@@ -214,6 +214,7 @@ def read_table(folder: Path, name: str) -> pl.DataFrame:
     """A table that was written into a folder, where it had any rows."""
     path = folder / FILES[name]
     if path.exists():
+        # The folder's name may hold what would be a pattern.
         return pl.read_parquet(path, glob=False)
     return pl.DataFrame(schema=TABLES[name][1]())
 

@@ -72,6 +72,7 @@ def read_task(folder: Path) -> TaskRecord:
         return TaskRecord(state="absent")
     launch = read_record(LaunchRecord, folder / LAUNCH_FILE)
     ended = read_record(ExitRecord, folder / EXIT_FILE)
+    # The launcher of an earlier attempt wrote it, whose folder this one took.
     if ended is not None and ended.token != order.token:
         ended = None
     result = _read(folder / RESULT_FILE, TaskResult, _parsed_result)
