@@ -25,6 +25,7 @@ def atomic_path(final: Path) -> Iterator[Path]:
             temporary.replace(final)
             flush_to_disk(final.parent)
     finally:
+        # Where all went well it has its final name.
         with suppress(FileNotFoundError):
             temporary.unlink()
 

@@ -48,6 +48,7 @@ def task_binds(output: Path, inputs: Iterable[Path], written: Iterable[Path] = (
     for path in inputs:
         if path.exists():
             for bind in (Bind(path.absolute(), path.absolute()), *_behind_links(path.absolute())):
+                # A folder that is written into stays so where it is an input, too.
                 found.setdefault(bind.seen_at, bind)
     return sorted(found.values(), key=lambda bind: len(bind.seen_at.parts))
 

@@ -146,6 +146,7 @@ def _run_task(
     """Run a task and record it; the other ranks hear of one that fails, where there are any."""
     try:
         result = _recorded(options, main_monotonic_s, origin)
+    # Of Ctrl-C, too, the other ranks must hear: they would wait.
     except BaseException as raised:
         _tell_other_ranks(options, raised)
         raise

@@ -214,10 +214,12 @@ def _logged_errors(logger: logging.Logger) -> Iterator[list[str]]:
 
     class Collector(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
+            # tifffile begins with the object that speaks, in angle brackets.
             found.append(record.getMessage().partition("> ")[2] or record.getMessage())
 
     collector = Collector(logging.ERROR)
     propagates = logger.propagate
+    # What is raised here as a sentence must not be printed as well.
     logger.propagate = False
     logger.addHandler(collector)
     try:

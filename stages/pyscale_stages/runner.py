@@ -45,11 +45,7 @@ def run_task(
     result_file: Path | None,
     origin: Origin = "start",
 ) -> TaskResult:
-    """Do what `spec` says and record it, whatever happens: a failure is the result's `error`.
-
-    The task's wall time ends with its work. Hashing the outputs, stamping the hardware and writing
-    the record come after it: they are the measurement's cost, not the stage's.
-    """
+    """Do what `spec` says and record it, whatever happens: a failure is the result's `error`."""
     meter = UsageMeter(device=spec.device)
     task: Task | None = None
     agreement: Agreement | None = None
@@ -67,6 +63,7 @@ def run_task(
             agreement = verb(task)
     except Exception as raised:  # every failure must reach the record
         error = _describe(raised, stage)
+    # Hashing, stamping and writing the record are the cost of measuring, not of the stage.
     end = time.monotonic()
 
     used = meter.stop()

@@ -57,6 +57,7 @@ def serve(options: argparse.Namespace, main_monotonic_s: float, do: Do) -> int:
     gc.collect()
     gc.freeze()
     libc = ctypes.CDLL(None, use_errno=True)
+    # What a task leaves behind becomes a child of this process, which can then end it.
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _answer(answers, ready=True)
     for line in requests:
@@ -77,6 +78,7 @@ def _channel() -> tuple[TextIO, TextIO]:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
+    # What a library prints would be read as an answer.
     os.dup2(2, 1)
     return requests, answers
 
@@ -127,6 +129,7 @@ def _forked(
 ) -> int:
     """Have a fork do a task; the kernel takes back all that it changed."""
     worker = os.getpid()
+    # What lies in a buffer would be written by both processes.
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
@@ -138,6 +141,7 @@ def _forked(
     code = 1
     try:
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        # The death of a worker before the call above sends no signal.
         if os.getppid() != worker:
             os._exit(1)
         # What the worker registered is the worker's to clear up.
@@ -146,11 +150,13 @@ def _forked(
             os.close(stream.fileno())
         _become(request, scratch)
         code = _exit_code(lambda: do(request["arguments"], begin, "fork"))
+        # `os._exit` leaves out what the task itself has registered.
         atexit._run_exitfuncs()
     finally:
         with suppress(OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()
+        # A child that returned would take the worker's next request.
         os._exit(code)
 
 
@@ -158,6 +164,7 @@ def _done_here(request: Request, scratch: str, do: Do) -> int:
     """Do a task in this process, and be as before when it is done."""
     begin = time.monotonic()
     with suppress(OSError):
+        # Where the kernel refuses, the peak is that of all tasks so far.
         Path("/proc/self/clear_refs").write_text(_FORGET_PEAK, encoding="ascii")
     with _left_as_it_was():
         _become(request, scratch)
@@ -173,6 +180,7 @@ def _left_as_it_was() -> Iterator[None]:
     try:
         yield
     finally:
+        # What lies in a buffer belongs into the task's files.
         sys.stdout.flush()
         sys.stderr.flush()
         for number, kept in enumerate(streams, 1):
@@ -181,6 +189,7 @@ def _left_as_it_was() -> Iterator[None]:
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(variables)
+        # The next use asks the environment again.
         tempfile.tempdir = None
 
 
@@ -212,10 +221,12 @@ def _exit_code(task: Callable[[], int]) -> int:
 def _end_left_behind() -> None:
     """Kill what a task has started and left, so that nothing of it disturbs the next."""
     with suppress(ChildProcessError):
+        # `waitpid` raises where no child is left, which ends the loop.
         while True:
             os.waitpid(-1, os.WNOHANG)
             import psutil
 
             for child in psutil.Process().children():
                 child.kill()
+            # The children of what was killed come to this process, so it looks again.
             os.wait()

@@ -241,6 +241,7 @@ class Task(Generic[Params_co]):
         if not sys.stderr.isatty():
             yield from items
             return
+        # A batch job, which shows no bar, does not pay for this import.
         from rich.console import Console
         from rich.progress import track
 

@@ -109,6 +109,7 @@ def _loaded(modules: tuple[str, ...]) -> dict[str, str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
+        # Variables may hold bytes of any encoding.
         errors="surrogateescape",
         check=False,
     )

@@ -29,6 +29,7 @@ LOOK_S = 0.1
 """Between two looks for the first rank's address."""
 ANSWER_S = 10.0
 """How long one that connects may take to say who it is."""
+# Bytes of a line, so that a stranger cannot fill the memory.
 LONGEST = 1 << 16
 
 Told = dict[str, Any]
@@ -105,9 +106,11 @@ class Party:
             try:
                 heard = running.follow()
             finally:
+                # The other end becomes readable, which ends the watch.
                 ends.close()
                 watching.join()
         why = running.why_failed()
+        # First, as a command that was ended for the sake of another rank has failed, too.
         self._refuse_lost()
         if why is not None:
             raise StageError(why)
@@ -218,6 +221,7 @@ def _joined(spec: TaskSpec, timeout_s: float, stack: ExitStack) -> Party:
     """Find the first rank, and wait for its answer."""
     assert spec.meeting is not None
     until = time.monotonic() + timeout_s
+    # Before its newline is there, the file is not written to its end.
     while not (text := _read(spec.meeting)).endswith("\n"):
         _refuse_to_wait(spec, until, missing=1)
         time.sleep(LOOK_S)  # Storage of several nodes tells nobody of a change.
@@ -257,6 +261,7 @@ def _refuse_to_wait(spec: TaskSpec, until: float, missing: int) -> None:
 
 
 def _write(path: Path, text: str) -> None:
+    # Only its owner may read the secret.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.write(text)

@@ -34,6 +34,7 @@ class FirstOpen:
         libc = ctypes.CDLL(None, use_errno=True)
         self.was_told = not all(map(_is_seen_whole, paths))
         """Whether anybody opened anything, or might have done so unseen."""
+        # The kernel tells of open files by paths without links.
         self._names = tuple({str(name) for path in paths for name in (path, path.resolve())})
         self.fd = libc.inotify_init1(IN_NONBLOCK | IN_CLOEXEC)
         if self.fd < 0:
@@ -44,6 +45,7 @@ class FirstOpen:
     def take(self) -> None:
         """Take in what was opened since the last time."""
         with suppress(BlockingIOError):
+            # Where nothing is left it raises, which ends the loop.
             while os.read(self.fd, 1 << 16):
                 self.was_told = True
 
@@ -67,6 +69,7 @@ def runs_in_container(session: int) -> bool:
     here = os.readlink("/proc/self/ns/mnt")  # noqa: PTH115 - it is no path
     for process in _processes_of(session):
         with suppress(OSError):
+            # Processes end meanwhile, and those of other users show nothing.
             program = (process / "exe").readlink().name
             if str((process / "ns/mnt").readlink()) != here and not program.startswith(
                 ENGINE_PROGRAMS

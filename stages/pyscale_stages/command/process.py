@@ -58,6 +58,7 @@ class Running:
                 stdin=subprocess.DEVNULL,
                 stdout=sys.stderr.fileno(),
                 stderr=subprocess.PIPE,
+                # So that all it starts can be ended, and be told from other processes.
                 start_new_session=True,
             )
         except OSError as error:
@@ -116,6 +117,7 @@ class Running:
 
         waiting = threading.Thread(target=tell_of_end, daemon=True)
         waiting.start()
+        # A read takes what is there: waiting for more would overlook the end and the time limit.
         os.set_blocking(process.stderr.fileno(), False)
         rest = b""
         with DefaultSelector() as selector, os.fdopen(ended, "rb"):
@@ -171,6 +173,7 @@ def end_group(process: subprocess.Popen[bytes]) -> bool:
     """End what is left of a command and of all that it started; return whether anything was."""
     is_late = process.poll() is None
     with suppress(ProcessLookupError):
+        # It raises where nothing of the group is left.
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         return not is_late

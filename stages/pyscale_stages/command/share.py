@@ -40,6 +40,7 @@ def share_of(task: Task[CommandParams]) -> Iterator[Share]:
         raise BadInput("a step needs what it reads: give --input input=PATH")
     with TemporaryDirectory(prefix="pyscale-step-") as scratch:
         split = {"files": _of_files, "tiles": _of_tiles}.get(task.params.split, _of_frames)
+        # Cutting is measured: whoever gives each worker a file of its own has to cut it, too.
         with task.span("read"):
             share = split(task, path.absolute(), Path(scratch))
         yield share

@@ -51,6 +51,7 @@ def nearest(points: Points, candidates: Points, *, same: bool) -> tuple[Indices,
     """
     from scipy.spatial import cKDTree
 
+    # Among its like, a point that is alone has no nearest.
     if len(candidates) <= same:
         return np.full(len(points), -1), np.full(len(points), np.inf)
     tree = cKDTree(candidates)

@@ -135,6 +135,7 @@ def build_kernels(n_types: int, shape_yx: tuple[int, int], layout: Layout) -> No
 
 def fits_sums(cells: DenseLabels) -> npt.NDArray[np.bool_]:
     """Tell for each cell whether its coordinate sums surely fit the device's integers."""
+    # No coordinate reaches the length of a side with the margin at both of its ends.
     return cells.area_px * (max(cells.image.shape) + 2) < SUM_LIMIT
 
 
@@ -164,6 +165,7 @@ def measure(types: Sequence[DenseLabels], layout: Layout) -> PixelMeasures:
         stack = _stack(types, (0, 0), layout.frame_capacity)
         points = _centroids(stack, layout.frame_capacity)
     across = pairs_across_cuts(types, layout.height)
+    # Coordinates count from the margin of one pixel.
     x_px, y_px = points[:, 1 : n_all + 1].astype(np.float64) - 1
     return PixelMeasures(summed((*inside, *across), len(types[-1].labels)), y_px, x_px)
 

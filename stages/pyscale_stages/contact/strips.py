@@ -100,6 +100,7 @@ def pairs_across_cuts(types: Sequence[DenseLabels], height: int) -> Iterator[Pai
     """Count the pairs of touching pixels that lie in two strips."""
     above, below = (
         [cells.image[rows].astype(np.int64) - 1 for cells in types]
+        # Ending at -1 leaves out the last row of the frame, which has none below it.
         for rows in (slice(height - 1, -1, height), slice(height, None, height))
     )
     of_one = len(types) == 1
@@ -119,6 +120,7 @@ def summed(parts: Iterable[Pairs], n_b: int) -> Pairs:
     totals = np.zeros((2, len(pair)), dtype=np.int64)
     for total, counts in zip(totals, (contact_px, overlap_px), strict=True):
         np.add.at(total, place, counts)
+    # Without a cell of the second type there is no pair, but a divisor all the same.
     return Pairs(*np.divmod(pair, max(n_b, 1)), *totals)
 
 

@@ -125,6 +125,7 @@ def _cells(
         "y_px": pixels.y_px,
         "x_px": pixels.x_px,
         "area_px": np.concatenate([cells.area_px for cells in types]),
+        # The index -1, for none, finds the 0 that is appended.
         "nearest_label": np.concatenate(
             [np.append(labels, 0)[index] for labels, index, _ in found]
         ),

@@ -144,6 +144,7 @@ def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
             return _packed([partial(np.copyto, src=frame) for frame in frames], shape, dtype)
         decode = tifffile.TIFF.DECOMPRESSORS[pages[0].compression]
     layout = (shape, RUN_BITS, PLACE_BITS // 2, PLACE_BITS // 2) if name == "eer" else ()
+    # The other decoders fill plain bytes.
     knows_images = name in {"eer", "tiff_jpeg2000"}
 
     def into(strip: memoryview, frame: Frame) -> None:

@@ -41,6 +41,7 @@ def prepare_allocation(bench: Bench) -> Work[tuple[float, float]]:
         with clock.step("allocate", amount=n_bytes):
             memory = torch.empty(n_bytes, dtype=torch.uint8, device=bench.device)
         with clock.step("fill", amount=n_bytes):
+            # The kernel gives a processor its pages at the first touch.
             memory.fill_(7)
         ends = float(memory[0]) + float(memory[-1])
         with clock.step("free"):

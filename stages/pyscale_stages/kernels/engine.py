@@ -67,6 +67,7 @@ class Engine:
         self.phases = shift_phases(self.frequencies, self.box_px)
         volume = torch.from_numpy(made.blobs.volume(self.box_px)).to(bench.device)
         self.reference = volume_transform(volume)
+        # A transform without a factor sums the noise of all pixels into each coefficient.
         self.variance = self.box_px**2 * made.noise_std**2
 
     def run(

@@ -121,6 +121,7 @@ def prepare(bench: Bench, *, mask: Mask, noise_substituted: bool = False) -> Wor
     def judge(curve: Curve) -> Judgement:
         return Judgement(
             checksum=float(np.sqrt(np.mean(curve**2))),
+            # Shell 0 is a single coefficient, whose correlation is 1 or -1.
             error=float(np.abs(curve - expected)[1:].mean()),
             tolerance=PROPERTY_TOLERANCE,
             more={"shell_at_0.143": float(first_below(curve, 0.143))},

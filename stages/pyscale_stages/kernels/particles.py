@@ -79,6 +79,7 @@ def random_blobs(rng: np.random.Generator, box_px: int, symmetry: Symmetry = "C1
     matrices = symmetry_matrices(symmetry)
     n = max(3, N_BLOBS // len(matrices))
     directions = rng.standard_normal((n, 3))
+    # The cube root spreads centres evenly over the volume of the ball.
     radii = _RADIUS_OF_BOX * box_px * rng.random(n) ** (1 / 3)
     centres = directions / np.linalg.norm(directions, axis=1, keepdims=True) * radii[:, None]
     return Blobs(np.concatenate([centres @ matrix.T for matrix in matrices]))

@@ -57,6 +57,7 @@ def simulate(params: KernelParams, rng: np.random.Generator) -> Micrographs:
     places = []
     for image in images:
         grid = np.stack(np.meshgrid(cells, cells, indexing="ij"), axis=-1).reshape(-1, 2)
+        # Boxes are px / 2 apart and come nearer by px / 4 at most.
         grid = grid + rng.integers(-(px // 8), px // 8 + 1, grid.shape)
         for y, x in grid:
             turn = Rotation.from_euler("z", rng.uniform(0, 360), degrees=True).as_matrix()
@@ -163,6 +164,7 @@ def local_spread(
     """Root of the sum of squares about the mean inside the mask at every place, as (y, x)."""
     total = correlate(of_image, of_mask, size)[0]
     squares = correlate(of_square, of_mask, size)[0]
+    # Rounding may make this negative where the micrograph is flat.
     return (squares - total**2 / n_in_mask).clamp(min=1e-6).sqrt()
 
 

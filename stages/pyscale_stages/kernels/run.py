@@ -101,6 +101,7 @@ def _repeat(
     wait = partial(wait_for, device)
     clock = StepClock(wait, own_memory=device.type != "cpu")
     with task.span("compute"):
+        # What was queued before must not run on in the timed call.
         wait()
         start = time.perf_counter()
         result = work.once(clock)

@@ -34,6 +34,7 @@ class Bench:
 
     def rng(self, test: str) -> np.random.Generator:
         """Generator of a test's input: the same on every device, another for every test."""
+        # Python's own hash of a text differs between processes.
         return np.random.default_rng([self.seed, zlib.crc32(test.encode())])
 
 

@@ -32,6 +32,7 @@ _OURS = {kind.__name__: kind for kind in (BadInput, MissingPart, ResourceExhaust
 _SHARED_MEMORY = (
     "unable to write to file </torch",
     "unable to allocate shared memory",
+    # So ends a write into shared memory that is full.
     "Bus error",
 )
 
@@ -56,7 +57,9 @@ class Batches:
             num_workers=num_workers,
             # torch would warn of it in its own words; the stage says it once.
             pin_memory=params.pin_memory and torch.accelerator.is_available(),
+            # From it torch also draws the seeds of the loader processes.
             generator=torch.Generator().manual_seed(seed),
+            # torch refuses most of these where it starts no process.
             **(of_processes if num_workers else {}),
         )
         self._iterator: Any = None
@@ -68,6 +71,7 @@ class Batches:
         """How often the data set came to its end."""
 
     def __enter__(self) -> Self:
+        # What this process had started before is not the loader's to end.
         self._others = set(multiprocessing.active_children())
         return self
 
@@ -101,6 +105,7 @@ class Batches:
             self.ended += 1
         except (EOFError, ConnectionError, FileNotFoundError) as error:
             # torch tells of a dead loader process, unless it was just fetching a batch from it.
+            # An error that a loader process itself has raised begins so.
             from_process = str(error).startswith("Caught ")
             if from_process or (told := self._death()) is None:
                 raise
@@ -179,6 +184,7 @@ def told(params: LoaderParams) -> Iterator[None]:
 def _sentence(error: Exception, params: LoaderParams) -> StageError:
     text = str(error)
     caught = text.startswith("Caught ")
+    # torch makes the whole traceback the message.
     kind, said = _last_line(text) if caught else (type(error).__name__, text)
     if caught and kind in _OURS:
         return _OURS[kind](said)

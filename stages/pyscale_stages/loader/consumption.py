@@ -12,6 +12,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.torchdevice import name_of, wait_for
 
 STATED = "stated by the user"
+# The first steps also choose kernels and allocate memory.
 WARM_UP_STEPS = 3
 STEPS = 10
 ENOUGH_S = 20.0
@@ -76,6 +77,7 @@ def _median_step_s(model: torch.nn.Module, patches: torch.Tensor, labels: torch.
         loss = torch.nn.functional.cross_entropy(model(patches), labels)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
+        # A GPU takes the work and answers before it has computed.
         wait_for(patches.device)
         end_s = time.perf_counter()
         if index >= WARM_UP_STEPS:

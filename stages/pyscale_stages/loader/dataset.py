@@ -67,6 +67,7 @@ class Pool:
                 if found is None or seat.given >= self._params.patches_per_slide:
                     self._seats.pop(turn).member.close()
                     self._fill()
+                    # The next slide has moved up to this place.
                     turn, visit = turn % len(self._seats), 0
                 elif visit >= self._params.patches_per_visit:
                     turn, visit = (turn + 1) % len(self._seats), 0
@@ -114,6 +115,7 @@ class PatchDataset(IterableDataset[dict[str, Any]]):
         self._passes += 1
         process = get_worker_info()
         number, count = (process.id, process.num_workers) if process else (0, 1)
+        # No two processes or passes of a rank have the same seed.
         seed = self._seed + self._passes * count + number
         places = np.random.default_rng((seed, 1))
         pool = Pool(

@@ -100,6 +100,7 @@ def _imported(path: str) -> Factory:
     module_name, _, name = path.partition(":")
     folder = os.environ.get(FOLDER_VARIABLE)
     if folder and folder not in sys.path:
+        # Last, so that no module of it hides a library.
         sys.path.append(folder)
     try:
         module = import_module(module_name)

@@ -69,6 +69,7 @@ def places_in(batch: object) -> Places | None:
 
 def _numbers(values: object) -> tuple[float, ...]:
     to_list = getattr(values, "tolist", None)
+    # A list, as a tensor of a loader process that is kept holds a file open.
     listed: Any = to_list() if to_list is not None else values
     return tuple(listed) if isinstance(listed, list) else ()
 
@@ -117,6 +118,7 @@ def effective_slides(slides: Sequence[str], run_patches: int = RUN_PATCHES) -> f
     n_runs = max(1, len(slides) // run_patches)
     runs = (slides[start * run_patches : (start + 1) * run_patches] for start in range(n_runs))
     indices = [sum((n / len(run)) ** 2 for n in Counter(run).values()) for run in runs]
+    # Rounding must not make it less than one slide.
     return max(1.0, 1 / (sum(indices) / len(indices)))
 
 

@@ -104,6 +104,7 @@ class KeptSlides:
 
     def open(self, path: str) -> Opened:
         """Open a slide."""
+        # Taken out, as the pool may hold a slide twice and closes each by itself.
         slide = self._closed.pop(path, None) or open_slide(Path(path), self._params.reader)
         level = level_for(slide, self._params.mpp)
         tissue = self._tissue_of(path, slide) if self._params.tissue else None

@@ -93,12 +93,14 @@ def memory_of(pids: Sequence[int]) -> Memory:
         return Memory(None, rss_bytes or peak_rss_bytes())
     mapped = sum(sizes.get("Pss_Shmem", 0) for sizes in rolled)
     own = sum(sizes["Pss"] for sizes in rolled) - mapped
+    # A batch that waits may be mapped by no process, and counts by its file.
     return Memory(own + max(mapped, _shared_memory_bytes(pids)), rss_bytes)
 
 
 def _rollup(pid: int) -> dict[str, int]:
     """Bytes by name, summed over the mappings of a process."""
     sizes = {}
+    # The first line holds addresses and no size.
     for line in kernel_text(_PROC / str(pid) / "smaps_rollup").splitlines()[1:]:
         name, _, size = line.partition(":")
         sizes[name] = int(size.split()[0]) * 1024
@@ -115,5 +117,6 @@ def _shared_memory_bytes(pids: Sequence[int]) -> int:
                     if str(descriptor.readlink()).startswith(_SHARED_MEMORY):
                         found = descriptor.stat()
                         if stat.S_ISREG(found.st_mode):
+                            # st_blocks counts 512 bytes, whatever the filesystem's blocks are.
                             sizes[found.st_dev, found.st_ino] = found.st_blocks * 512
     return sum(sizes.values())

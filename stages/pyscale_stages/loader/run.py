@@ -121,6 +121,7 @@ def _windows(
             batches.begin()
             pixels = pixels_of(batches.take())
             shape, patch_bytes = tuple(pixels.shape), pixels[0].nbytes
+            # A tensor of a loader process that is kept holds a file open.
             del pixels
         meets: list[Callable[[Group], AbstractContextManager[object]]] = [nullcontext, hearing]
         # What was published has no meeting between warming up and timing.
@@ -180,6 +181,7 @@ def copy_to(device: torch.device) -> Callable[[Any], None]:
 
     def copy(batch: Any) -> None:
         there = on_device(batch, device)
+        # From pinned memory the copies have only begun.
         torch.cuda.synchronize(device)
         del there
 

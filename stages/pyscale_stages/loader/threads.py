@@ -68,6 +68,7 @@ class Crew(NamedTuple):
 def oversubscription(crews: Sequence[Crew], node: str) -> str:
     """Say in a sentence that a node has fewer cores than processes; empty where it has enough."""
     here = [crew for crew in crews if crew.node == node]
+    # CPUs that several ranks may run on count once.
     cpus = {cpu for crew in here for cpu in crew.cpus}
     cores = min(len(cpus), sum(crew.cores for crew in here))
     processes = sum(crew.processes for crew in here)

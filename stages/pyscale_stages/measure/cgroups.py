@@ -80,6 +80,7 @@ def _groups(proc: Path) -> Iterator[tuple[str, set[str], list[Path]]]:
     """Kind, controllers and folders, from the process's own up to the mount, per hierarchy."""
     paths: dict[str, str] = {}
     for line in kernel_text(proc / "cgroup").splitlines():
+        # A group's path may hold colons.
         _, controllers, path = line.split(":", 2)
         paths |= dict.fromkeys(controllers.split(","), path)
     for line in kernel_text(proc / "mountinfo").splitlines():
@@ -91,6 +92,7 @@ def _groups(proc: Path) -> Iterator[tuple[str, set[str], list[Path]]]:
         here = set(paths) & (set(options.split(",")) if kind == "cgroup" else {""})
         if here:
             root, mount_point = before.split()[3:5]
+            # Controllers that are mounted together share one path, so any of them tells it.
             yield kind, here, _upwards(Path(mount_point), root, paths[min(here)])
 
 

@@ -44,6 +44,7 @@ def usable_cpus() -> list[int]:
     bounds = [len(allowed)]
     quota = cgroups.limits().cpus
     if quota is not None:
+        # Rounded down: one thread more than the quota allows would get all of them throttled.
         bounds.append(int(quota))
     granted = os.environ.get("SLURM_CPUS_PER_TASK") or os.environ.get("SLURM_CPUS_ON_NODE", "")
     if granted.isdigit():
@@ -87,6 +88,7 @@ def describe() -> Cpu:
     topology = [
         (package, kernel_text(folder / "topology/thread_siblings_list"))
         for folder in folders
+        # A CPU that is offline has no topology.
         if (package := kernel_text(folder / "topology/physical_package_id"))
     ]
     first = _first_processor()
@@ -113,7 +115,9 @@ def describe() -> Cpu:
                 - {""}
             )
         ),
+        # Intel's driver has a switch of its own, which says the opposite.
         turbo=_switch(_SYSTEM / "cpu/cpufreq/boost") if no_turbo is None else not no_turbo,
+        # ARM names its flags otherwise, and so does not tell.
         virtual="hypervisor" in flags if flags else None,
         affinity=tuple(affinity()),
         usable=tuple(usable),
@@ -121,13 +125,14 @@ def describe() -> Cpu:
 
 
 def _first_processor() -> dict[str, str]:
-    """First block of /proc/cpuinfo; the whole of it interrupts every CPU of the node."""
+    """First block of /proc/cpuinfo."""
     found = {}
     try:
         with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 key, colon, value = line.partition(":")
                 if not colon:
+                    # A blank line ends the block; reading on would interrupt every CPU of the node.
                     break
                 found[key.strip()] = value.strip()
     except OSError:

@@ -27,12 +27,14 @@ class PackageEnergy(NamedTuple):
 
 
 def package_energies(folder: Path = POWERCAP_FOLDER) -> dict[str, PackageEnergy] | None:
-    """Counter of every package, but not of zones in it; None where one cannot be read."""
+    """Counter of every package; None where one cannot be read."""
     found = {}
     for zone in sorted(folder.glob("intel-rapl:*")):
+        # A package's energy has that of zones such as its cores in it already.
         if not kernel_text(zone / "name").startswith("package-"):
             continue
         texts = [kernel_text(zone / name) for name in ("energy_uj", "max_energy_range_uj")]
+        # A sum without one package would pass for the whole.
         if not all(text.isdigit() for text in texts):
             return None
         found[zone.name] = PackageEnergy(*(int(text) for text in texts))

@@ -68,6 +68,7 @@ def filesystem_of(path: Path) -> Filesystem:
         device=_without_host(source),
         options=tuple(o for o in dict.fromkeys(options) if o.partition("=")[0] in _OPTIONS),
         size_bytes=space.f_frsize * space.f_blocks,
+        # Not f_bfree, which counts the blocks that are kept for root.
         free_bytes=space.f_frsize * space.f_bavail,
         read_ahead_bytes=int(read_ahead_kib) * 1024 if read_ahead_kib.isdigit() else None,
         rotational={"0": False, "1": True}.get(_queue(number, "rotational")),
@@ -76,6 +77,7 @@ def filesystem_of(path: Path) -> Filesystem:
 
 
 def _mount_line(existing: Path) -> str:
+    # The kernel tells the mount of an open file, and O_PATH opens even one that may not be read.
     descriptor = os.open(existing, os.O_PATH | os.O_CLOEXEC)
     try:
         info = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii")

@@ -78,6 +78,7 @@ def state_of(residency: Residency) -> CacheState:
     """Name the state that a probe proves; one resident page is enough for warm."""
     if residency.resident_bytes is None:
         return "unsupported"
+    # A sample without a resident page proves nothing of the other pages.
     if residency.resident_bytes == 0 and residency.method in {"cachestat", "mincore"}:
         return "verified-cold"
     return "warm" if residency.resident_bytes else "evicted-unverified"
@@ -101,6 +102,7 @@ def evict_all(paths: Iterable[Path]) -> tuple[Eviction, ...]:
         time.sleep(pause_s)
         for number in again:
             latest = _evict_once(files[number])
+            # A later round finds what an earlier one left, not what was there at first.
             done[number] = latest.model_copy(update={"before": done[number].before})
     return tuple(done)
 
@@ -135,6 +137,7 @@ def _evict_once(path: Path) -> Eviction:
             before = _sampled_if_unknown(file)
             _drop(file)
             after = _sampled_if_unknown(file)
+            # Sampling has read pages in again.
             if after.method == "preadv2":
                 _drop(file)
             return _judged(file, before, after)
@@ -213,6 +216,7 @@ def _drop(file: _OpenFile) -> None:
     if sys.platform != "linux":
         raise _Unusable("only Linux can evict a file from the page cache")
     try:
+        # The kernel drops clean pages alone.
         os.fsync(file.descriptor)
         os.posix_fadvise(file.descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     except OSError as error:

@@ -85,6 +85,7 @@ def unseen(magic: int, device: int) -> str | None:
         return "a FUSE file system's daemon may keep the file in memory where no call shows it"
     if os.major(device) == _LOOP_MAJOR:
         loop = Path(f"/sys/dev/block/{_LOOP_MAJOR}:{os.minor(device)}/loop/dio")
+        # With direct I/O the device keeps no pages of the image.
         if kernel_text(loop) != "1":
             return "the file lies in an image on a loop device, whose own pages may be in memory"
     return own_cache(magic)
@@ -92,6 +93,7 @@ def unseen(magic: int, device: int) -> str | None:
 
 def by_cachestat(descriptor: int, magic: int) -> int | None:
     """Bytes in the page cache, by cachestat(2); None where it refuses, or errs, as on overlayfs."""
+    # There the call looks at another inode, and finds no file resident.
     if magic == _OVERLAYFS:
         return None
     whole, found = _Range(0, 0), _CacheStat()
@@ -114,6 +116,7 @@ def by_mincore(descriptor: int, size_bytes: int) -> int | None:
         pages = -(-length // PAGE_BYTES)
         # Python's own mmap gives no address of a read-only mapping.
         address = _libc().mmap(None, length, mmap.PROT_READ, mmap.MAP_SHARED, descriptor, offset)
+        # mmap fails with the address -1; None is what ctypes makes of the address 0.
         if address in {None, ctypes.c_void_p(-1).value}:
             return None
         vector = ctypes.create_string_buffer(pages)

@@ -45,6 +45,7 @@ class SpanRecorder:
             # Where the runscript does not tell, the interpreter begins with its process.
             told = os.environ.get(PYTHON_VARIABLE)
             began = process_start if told is None else _monotonic_s(float(told))
+            # In a warm worker Python began before the task was asked for.
             python_from = max(spawned, began)
             self.add("container_start", spawned, python_from)
         self.add("python_start", python_from, main_monotonic_s)
@@ -95,10 +96,12 @@ def process_start_monotonic_s() -> float:
     with open("/proc/self/stat", encoding="ascii") as stat:  # noqa: PTH123 - /proc, no Path needed
         # The second field is the command in parentheses and may hold blanks.
         fields = stat.read().rpartition(")")[2].split()
+    # Field 22 of proc_pid_stat(5), counted here from the third.
     ticks_since_boot = int(fields[19])
     return _monotonic_s(ticks_since_boot / os.sysconf("SC_CLK_TCK"))
 
 
 def _monotonic_s(boottime_s: float) -> float:
+    # The boot clock goes on while the machine sleeps, the monotonic one does not.
     suspended_s = time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
     return boottime_s - suspended_s

@@ -192,6 +192,7 @@ def _memory() -> Memory:
         available_bytes=memory.available,
         swap_total_bytes=swap.total,
         swap_used_bytes=swap.used,
+        # The kernel lists all choices, with the chosen one in brackets.
         transparent_hugepages=pages.partition("[")[2].partition("]")[0],
         numa_balancing=None if not balancing else balancing != "0",
     )

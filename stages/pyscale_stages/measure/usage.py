@@ -32,6 +32,7 @@ class UsageMeter:
         self._cpu_energy = CpuEnergyMeter()
         self._io = _io_bytes()
         self._cpu_wait_s = _cpu_wait_s()
+        # Read last here and first in `stop`, so that the other readings do not count.
         self._cpu_s = _cpu_s()
 
     @property
@@ -89,6 +90,7 @@ class _GpuSampler:
                 handle = first_visible(nvml)
                 start_mj = gpu_energy_mj(nvml, handle)
                 while True:
+                    # Asked before the sample, so that one more is taken when the work has ended.
                     last = self._enough.is_set()
                     self._take(nvml, handle)
                     if last:
@@ -100,6 +102,7 @@ class _GpuSampler:
                     self._energy_j = (end_mj - start_mj) / 1000
         except MissingPart as error:
             self.warnings[str(error)] = None
+        # An error that leaves a thread reaches no record.
         except Exception as error:
             self.warnings[f"the GPU was not sampled: {error}"] = None
 
@@ -144,4 +147,5 @@ def peak_rss_bytes() -> int:
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Linux tells KiB, macOS bytes.
     return peak if sys.platform == "darwin" else peak * 1024

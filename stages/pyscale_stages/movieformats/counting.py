@@ -55,6 +55,7 @@ def counting_frames(camera: Camera, seed: int) -> Iterator[npt.NDArray[np.uint8]
         frame = np.empty(camera.height_px * camera.width_px, np.uint8)
         for start in range(0, frame.size, _BLOCK_PX):
             block = frame[start : start + _BLOCK_PX]
+            # A Poisson number of electrons spread evenly over pixels is a Poisson count in each.
             electrons = rng.poisson(camera.dose_per_px * block.size)
             hits = rng.integers(0, block.size, electrons, dtype=np.int32)
             block[:] = np.bincount(hits, minlength=block.size).clip(max=255)

@@ -59,10 +59,12 @@ def encode_events(frame: Frame) -> bytes:
     # After the last electron comes a last run, up to the end of the frame.
     runs = np.diff(hit, prepend=-1, append=frame.size) - 1
     full, rest = np.divmod(runs, FULL_RUN)
+    # A run takes as many full codes as it needs, and one for the rest.
     ends = np.cumsum(full + 1) - 1
     codes = np.full(ends[-1] + 1, FULL_RUN, np.uint8)
     codes[ends] = rest
     lengths = np.full(codes.size, RUN_BITS, np.int64)
+    # No electron, and so no place, follows the last run.
     lengths[ends[:-1]] += PLACE_BITS
     stops = np.cumsum(lengths)
     starts = stops - lengths

@@ -57,6 +57,7 @@ class Group:
         sizes = [torch.empty_like(size) for _ in range(self.count)]
         with self.heard():
             dist.all_gather(sizes, size)
+        # Tensors that are gathered must be of one length.
         mine = torch.zeros(max(int(each) for each in sizes), dtype=torch.uint8)
         mine[: len(text)] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
         found = [torch.empty_like(mine) for _ in range(self.count)]
@@ -156,6 +157,7 @@ def joined(
                     "check for a firewall between their nodes, or name the network interface "
                     f"that joins them by {INTERFACE_VARIABLE}"
                 ) from raised
+        # A new group of torch has set a timeout of its own.
         meeting.answer_quickly()
         group = Group(number, count, meeting)
         # Some may be connected while others still are being so.

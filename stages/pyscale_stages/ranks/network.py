@@ -24,6 +24,7 @@ def this_network() -> str:
     try:
         return f"{_BOOT.read_text().strip()} {_NAMESPACE.readlink()}"
     except OSError:
+        # Only Linux has these files.
         return host_name()
 
 
@@ -78,6 +79,7 @@ def _require_address(interfaces: Sequence[str]) -> None:
 def _is_own(family: int, address: tuple[object, ...]) -> bool:
     with socket.socket(family, socket.SOCK_STREAM) as trial:
         try:
+            # Only an address of this host can be bound.
             trial.bind(address)
         except OSError:
             return False

@@ -62,6 +62,7 @@ class Meeting:
     def await_all(self) -> list[str]:
         """Wait until all ranks have come; the network of each, in the order of their coming."""
         try:
+            # The store adds for one rank after the other, so no two get the same number.
             came_before = self.store.add(_ARRIVALS, 1) - 1
             self._is_one_too_many = came_before >= self.count
             if self._is_one_too_many:
@@ -133,7 +134,7 @@ class Meeting:
             raise _unusable(self.path, raised) from raised
 
     def answer_quickly(self) -> None:
-        """Let no call wait long for a file that is gone; a new group of torch undoes this."""
+        """Let no call wait long for a file that is gone."""
         self.store.set_timeout(timedelta(seconds=_ANSWER_S))
 
     def leave_word(self, error: BaseException) -> None:
@@ -191,6 +192,7 @@ class Meeting:
                 word = self._last_word() or first_end(self.path, self.number, self.count)
                 # Where all are set by now, this rank finds out itself what another one did.
                 if word is not None and not self.store.check(list(keys)):
+                    # The timeout of one piece of the wait is not the cause.
                     raise self._lost(word) from None
             else:
                 return

@@ -126,5 +126,6 @@ class ConeBeam:
             along = depth[:, None, None]
             xyz = (cosine * across - sine * along, sine * across + cosine * along, up)
             shape = (len(plane), self.size, self.size)
+            # With align_corners the centres of the outermost voxels lie at -1 and 1.
             whole = 2 / (self.size - 1)
             yield torch.stack([(whole * axis).expand(shape) for axis in xyz], dim=-1)[None]

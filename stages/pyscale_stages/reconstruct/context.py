@@ -32,6 +32,7 @@ class TimedContext(DistributedContext):  # type: ignore[misc] # the engine has n
     """
 
     def __init__(self, group: Group, device: torch.device, components: Components) -> None:
+        # Who joined the ranks also parts them.
         super().__init__(cleanup=False)
         self.device = device
         self.rank = group.number

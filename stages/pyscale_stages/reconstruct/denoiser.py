@@ -39,6 +39,7 @@ def network_of(
     from deepinv.models import DRUNet
 
     channels, *lengths = shape
+    # The weights are made on the CPU, so no GPU's generator has to be put back.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network: torch.nn.Module = DRUNet(

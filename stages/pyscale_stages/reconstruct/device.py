@@ -112,12 +112,14 @@ def prepared(kind: Device, rank: int, threads: int) -> torch.device:
             "such devices: use --device cpu or cuda"
         )
     torch.set_num_threads(threads)
+    # With TF32 no two ways to compute would agree to 1e-6.
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     if kind == "cpu":
         return torch.device("cpu")
     visible = torch.cuda.device_count()
     here = int(os.environ.get(LOCAL_RANK_VARIABLE, rank))
+    # A scheduler may show each rank its own GPU alone, which is then number 0.
     device = torch.device("cuda", here % visible if visible else 0)
     require_working(device)
     torch.cuda.set_device(device)

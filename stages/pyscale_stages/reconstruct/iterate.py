@@ -111,6 +111,7 @@ def solver_of(
         fidelity=fidelity,
         measurements=measurements,
         denoised=lambda image: denoiser(image, params.sigma),
+        # The largest eigenvalue of A^T A bounds how fast the gradient changes, and so the step.
         step=1 / _squared_norm(physics.A_adjoint_A, ones),
     )
 

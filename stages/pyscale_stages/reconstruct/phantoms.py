@@ -63,6 +63,7 @@ def phantom(params: ReconstructParams, seed: int) -> torch.Tensor:
 
 def _colour_image(size: int, seed: int) -> Pixels:
     """Draw smooth shades, and over them shapes with sharp edges, of which some have a texture."""
+    # Grain draws a number for each pixel: of one generator, shapes would depend on the size.
     shapes, grains = (np.random.default_rng((seed, 0, part)) for part in range(2))
     image = _shades(size, shapes)
     for _ in range(SHAPES):

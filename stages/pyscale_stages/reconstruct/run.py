@@ -174,4 +174,5 @@ def psnr_db(image: Image, truth: Image, where: npt.NDArray[np.bool_] | None = No
         squares = squares[where]
     if not squares.size or not (mean := float(squares.mean())):
         return None
+    # Images go from 0 to 1, so the peak is 1.
     return -10 * math.log10(mean)

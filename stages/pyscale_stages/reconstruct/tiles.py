@@ -104,6 +104,7 @@ def receptive_field_px(blocks: int) -> int:
             first, last = (first - steps) // 2, (last + steps) // 2
         first, last = first - steps, last + steps
         for _ in range(_HALVINGS):
+            # A pixel is made of two of the finer scale along each axis.
             first, last = 2 * first - steps, 2 * last + 1 + steps
         first, last = first - 1, last + 1
         reach = max(reach, pixel - first, last - pixel)

@@ -87,6 +87,7 @@ def register(
     )
     if not np.isfinite(linear.determinant + linear.ty_px + linear.tx_px) or linear.determinant <= 0:
         raise RegistrationFailed("the transform is not finite or turns the frame inside out")
+    # ANTs keeps a deformation as .nii.gz, and a linear transform as .mat.
     warps = [np.linalg.norm(ants.image_read(f).numpy(), axis=-1) for f in files if f[-3:] == ".gz"]
     return Correction(
         linear=linear,

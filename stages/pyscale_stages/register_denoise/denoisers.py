@@ -98,6 +98,7 @@ def _variance_by_brightness(image: Image) -> tuple[Image, Image, Image]:
     height, width = (side // 2 * 2 for side in image.shape)
     rows = image[:height:2, :width], image[1:height:2, :width]
     a, b, c, d = (row[:, start::2] for row in rows for start in (0, 1))
+    # The noise of four pixels together has twice the deviation of one's.
     difference = np.abs(a - b - c + d) / 2
     # A hot pixel has the brightness of its neighbours.
     mean = median_filter((a + b + c + d) / 4, 3)
@@ -176,6 +177,7 @@ def _of_even_noise(image: Image, params: RegisterDenoiseParams) -> Image | None:
     # Estimated anew: the noise of pixels that were interpolated or compressed is less than the
     # line through its variances says.
     sigma = float(estimate_sigma(image))  # type: ignore[no-untyped-call]
+    # So asked, a sigma that is not a number is none either.
     if not sigma > 0:
         return None
     return (_wavelet if params.denoiser == "wavelet" else _nlm)(image, sigma)

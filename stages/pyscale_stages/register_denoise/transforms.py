@@ -138,6 +138,7 @@ def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
     height, width = shape_yx
     linear = found.linear
     area = linear.determinant
+    # A frame that was more like the reference before it was moved was moved wrongly.
     unlike = found.correlation is not None and (
         found.correlation < max(MIN_CORRELATION, found.correlation_unmoved or 0.0)
     )

@@ -109,6 +109,7 @@ class ModelCalls:
     def _call(self, frame: Pixels, number: int, limits: Limits | None) -> Labels:
         segmenter, build_s = self._ready()
         height, width = frame.shape
+        # Said once: no sample comes before the first call.
         if not self._task.samples and min(height, width) < segmenter.tile_px:
             self._task.warn(
                 f"{width} x {height} pixels are less than a tile of the network "
@@ -120,6 +121,7 @@ class ModelCalls:
             start = time.monotonic()
             with timed_parts(self._hooks, lambda: wait_for(self._device)) as times:
                 labels = segmenter.segment(frame, self._params, limits)
+            # A GPU may still compute when the call returns.
             wait_for(self._device)
             wall_s = time.monotonic() - start
         held = held_bytes(self._device)

@@ -90,6 +90,7 @@ def _touching(labels: Labels) -> Labels:
     """Labels with a pixel beside one of another, diagonals included."""
     steps = ((0, 1), (1, 0), (1, 1), (1, -1))
     met = np.concatenate([meeting(labels, labels, step, of_one=True) for step in steps])
+    # `meeting` packs a pair into one number.
     return np.asarray(np.unique([met >> 32, met & 0xFFFFFFFF]))
 
 

@@ -180,6 +180,7 @@ def level_for(slide: Slide, mpp: float | None) -> int:
             "in it: leave out --grid mpp"
         )
     sizes = [slide.mpp * level.downsample for level in slide.levels]
+    # Levels become coarser, and min takes the first of equals.
     nearest = min(range(len(sizes)), key=lambda level: abs(sizes[level] - mpp))
     if sizes[0] > COARSER * mpp or sizes[nearest] * FINER < mpp:
         held = ", ".join(f"{size:.3g}" for size in sizes)

@@ -188,4 +188,5 @@ def _reduced(image: Band, step: int) -> Band:
     squares = image[: height * step, : width * step].reshape(height, step, width, step, 3)
     # The sum of 16 x 16 values still fits, and no step here is larger.
     sums = squares.sum(axis=3, dtype=np.uint16).sum(axis=1, dtype=np.uint16)
+    # Half of the divisor is added, so that the quotient is rounded.
     return np.asarray(((sums + step**2 // 2) // step**2).astype(np.uint8))

@@ -67,6 +67,7 @@ def smooth_noise(
     frequency_y = np.fft.fftfreq(shape[0])[:, None]
     frequency_x = np.fft.rfftfreq(shape[1])[None, :]
     squared = (frequency_y * sigma[0]) ** 2 + (frequency_x * sigma[1]) ** 2
+    # The transform of a Gaussian of deviation s is exp(-2 (pi s f)^2).
     smooth = np.fft.irfft2(noise * np.exp(-2 * np.pi**2 * squared), shape)
     smooth -= smooth.mean()
     return np.asarray(smooth / smooth.std())
@@ -120,6 +121,7 @@ def _colours() -> NDArray[np.uint8]:
     strength = np.arange(256)[:, None] / 255
     eosin = strength[:, None] * EOSIN_DENSITY
     haematoxylin = strength[None, :] * HAEMATOXYLIN_DENSITY
+    # By Beer and Lambert densities add up, and light falls exponentially with them.
     light = np.rint(GLASS * np.exp(-(eosin + haematoxylin)))
     return np.asarray(light.reshape(-1, 3), dtype=np.uint8)
 
@@ -179,6 +181,7 @@ class Specimen:
         cell = stamps.shape[1]
         cells = side // cell + 2
         cell_y = y0 // cell + np.arange(cells)
+        # No square lies in column -1: the shift of a row follows from none of its nuclei.
         of_row = _hashed(cell_y[:, None], np.array([-1]), self._salt)
         shift = (of_row % np.uint64(cell)).astype(np.intp)
         cell_x = (x0 + shift) // cell + np.arange(cells)
@@ -189,6 +192,7 @@ class Specimen:
         ]
         # Of 256 squares: 40 in stroma to nearly all in epithelium.
         wanted = np.clip(90 + 3 * kind.astype(np.int32), 40, 245)
+        # Whether there is a nucleus depends on other bits than which one it is.
         chosen = np.where((number >> np.uint64(8)) % np.uint64(256) < wanted, number % NUCLEI, 0)
         drawn = stamps[chosen].transpose(0, 2, 1, 3).reshape(cells, cell, cells * cell)
         off_x = (x0 + shift[:, 0]) % cell

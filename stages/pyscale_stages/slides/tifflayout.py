@@ -75,9 +75,11 @@ def mpp_in(tiff: tifffile.TiffFile) -> float | None:
         except ElementTree.ParseError:
             return None
         size = None if pixels is None else number_said(pixels.get("PhysicalSizeX"))
+        # Micrometres are OME's default.
         unit = None if pixels is None else _UM.get(pixels.get("PhysicalSizeXUnit", "µm"))
         return size * unit if size and unit else None
     numerator, denominator = page.tags.valueof(282, (0, 1))
+    # TIFF's unit is the inch where a file names none.
     unit_um = _UM_PER_RESOLUTION_UNIT.get(int(page.tags.valueof(296, 2)))
     if tiff.is_imagej and tiff.imagej_metadata:
         unit_um = _UM.get(tiff.imagej_metadata.get("unit", ""), unit_um)

@@ -121,6 +121,7 @@ class TileDecoder:
         pixels = np.frombuffer(plain, dtype, math.prod(shape)).reshape(shape)
         pixels = pixels.astype(dtype.newbyteorder("="), copy=False)
         if self.predictor == _HORIZONTAL:
+            # In their own type, in which sums wrap around as the differences did.
             pixels = np.cumsum(pixels, axis=1, dtype=pixels.dtype)
         return pixels
 

@@ -50,6 +50,7 @@ class TissueMap:
         sums = np.pad(self.mask, ((1, 0), (1, 0))).astype(np.int64).cumsum(0).cumsum(1)
         height, width = self.mask.shape
         down, right = min(side, height), min(side, width)
+        # Four corners of the table of sums give the sum in each of all squares.
         tissue = sums[down:, right:] - sums[:-down, right:] - sums[down:, :-right]
         tissue += sums[:-down, :-right]
         return bool(tissue.max() / (down * right) >= LEAST_TISSUE)
@@ -70,6 +71,7 @@ def tissue_mask(slide: Slide) -> TissueMap:
     closed = cv2.morphologyEx(dark, cv2.MORPH_CLOSE, disc)
     _, pieces, statistics, _ = cv2.connectedComponentsWithStats((closed > 0).astype(np.uint8))
     is_tissue = statistics[:, cv2.CC_STAT_AREA] >= int(closed.size * SMALLEST_SHARE)
+    # OpenCV's first component is the background.
     is_tissue[0] = False
     finest = slide.levels[0]
     return TissueMap(

@@ -30,6 +30,7 @@ class ZarrSlide(Slide):
         self._handle = PerProcess(partial(_open, path))
         (_, image), arrays = _group(path), self._handle.get()
         try:
+            # Before version 0.3 axes were not named: they were always these.
             self._axes = tuple(_axis_name(axis) for axis in image.get("axes", "tczyx"))
             self.mpp = _mpp(image)
         except _NOT_AS_DESCRIBED as error:

@@ -80,6 +80,7 @@ def together(shares: Sequence[Sequence[Path]], block_bytes: int, *, direct: bool
             )
             process.start()
             started.append(process)
+            # A pipe ends when nobody holds this end: then the reader's own is the last.
             there.close()
         spans = _answers(pipes)
     finally:

@@ -117,6 +117,7 @@ def read_at_random(book: Book, case: Case, stack: Stack) -> None:
 
         reader.pick(stack.files, pieces, take)
         _refuse_damage(stack, found, stack.piece_crc32, "particle")
+        # In one byte order, so that the checksums of two machines compare.
         return zlib.crc32(found.astype("<u4").tobytes())
 
     timed_read(book, case, stack, read, verify)
@@ -154,6 +155,7 @@ def why_not_direct(path: Path) -> str:
     try:
         _read_block(path, ALIGNMENT_BYTES)
     except FileNotFoundError:
+        # A file that is gone says nothing of O_DIRECT.
         raise
     except OSError as error:
         return f"the filesystem refuses O_DIRECT ({error.strerror})"

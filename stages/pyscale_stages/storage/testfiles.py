@@ -70,6 +70,7 @@ def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
             files.append(path)
             with path.open("rb") as file:
                 header = file.read(HEADER.itemsize)
+            # The file's checksum goes on from that of its header.
             crc32.append(zlib.crc32(particles.data.cast("B"), zlib.crc32(header)))
             piece_crc32 += [zlib.crc32(particle.data.cast("B")) for particle in particles]
             pieces += [

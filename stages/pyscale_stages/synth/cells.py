@@ -57,6 +57,7 @@ def grown_cells(
     cells = np.zeros(count, CELL)
     cells["track_id"] = np.arange(first_id, first_id + count)
     cells["y_px"], cells["x_px"] = places.T
+    # Each axis has half of a step's mean square.
     step_sd = params.speed_px / math.sqrt(2)
     cells["step_y_px"], cells["step_x_px"] = rng.normal(0, step_sd, (2, count))
     cells["age_frames"] = GROWTH_FRAMES

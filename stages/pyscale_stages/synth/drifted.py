@@ -127,6 +127,7 @@ def _labels_seen(labels: Pixels, shift_yx: Floats, moved: Floats, params: Drifte
     cut = slice(params.margin_px, -params.margin_px)
     seen[cut, cut] = 1
     dy, dx = np.rint(shift_yx - moved).astype(int)
+    # What comes in at the other side lies in the margin, which is cut off.
     seen = np.roll(seen, (dy, dx), axis=(0, 1))
     dy, dx = np.rint(shift_yx).astype(int)
     return (np.roll(labels, (dy, dx), axis=(0, 1)) * seen)[cut, cut].astype(np.uint16)

@@ -48,8 +48,10 @@ class Domain:
 
 def moved(params: SynthParams, domain: Domain, rng: np.random.Generator, cells: Cells) -> Cells:
     """Take one step of a persistent random walk, reflected at the edge of the domain."""
+    # The frame before keeps its cells as they are.
     cells = cells.copy()
     keep = params.persistence
+    # Kicks give back the variance that persistence takes, so that cells keep their speed.
     kick_sd = math.sqrt(1 - keep**2) * params.speed_px / math.sqrt(2)
     for axis, (place, step) in enumerate((("y_px", "step_y_px"), ("x_px", "step_x_px"))):
         cells[step] = keep * cells[step] + rng.normal(0, kick_sd, len(cells))
@@ -75,8 +77,10 @@ def pushed_apart(domain: Domain, cells: Cells, rounds: int) -> Cells:
     places = places_of(cells)
     for _ in range(rounds):
         pairs = cKDTree(places).query_pairs(reach, output_type="ndarray")
+        # The tree promises no order, and sums in another one would give other bytes.
         first, second = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))].T
         apart = places[second] - places[first]
+        # Two cells may lie at one place.
         distance = np.maximum(np.hypot(apart[:, 0], apart[:, 1]), 1e-9)
         same = cells["cell_type"][first] == cells["cell_type"][second]
         spacing = np.where(same, SAME_TYPE_SPACING, OTHER_TYPE_SPACING)
@@ -167,6 +171,7 @@ def _divided(
     away = 0.6 * daughters["grown_radius_px"] * np.tile([1.0, -1.0], len(mothers))
     daughters["y_px"] += away * np.sin(direction)
     daughters["x_px"] += away * np.cos(direction)
+    # `with_looks` draws another in its place.
     brightness = daughters["brightness"].copy()
     daughters = with_looks(params, rng, daughters)
     # A dye is shared out between daughters, so they look like their mother.
@@ -178,5 +183,6 @@ def _without_some(rng: np.random.Generator, cells: Cells, cell_type: int, count:
     """Let `count` cells of one type leave; newborns go last."""
     candidates = rng.permutation(np.flatnonzero(cells["cell_type"] == cell_type))
     newborn = cells["age_frames"][candidates] == 0
+    # Stable, so that cells of one kind stay in the drawn order.
     leaving = candidates[np.argsort(newborn, kind="stable")][:count]
     return np.delete(cells, leaving)

@@ -92,6 +92,7 @@ def _inside(
     # On the ellipse's axes scaled to a circle of the same area.
     scaled = along / stretch[cell] + 1j * (across * stretch[cell])
     distance = np.abs(scaled)
+    # The centre has no direction.
     turn = scaled / np.maximum(distance, 1e-9)
     cube = turn * turn * turn
     lobe = (cells["lobe3"][cell] * cube + cells["lobe4"][cell] * (cube * turn)).real

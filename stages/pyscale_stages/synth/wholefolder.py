@@ -50,6 +50,7 @@ def make_whole(folder: Path, params: Record, kind: Kind, write: Callable[[Path],
             f"{folder} cannot be written ({error.strerror}): choose another place"
         ) from error
     finally:
+        # It is not there any more where it was moved.
         shutil.rmtree(partial, ignore_errors=True)
     return folder
 

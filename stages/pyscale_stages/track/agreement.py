@@ -86,6 +86,7 @@ def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[st
     """
     candidates = [channel.within(*frames) for channel in _true_tracks(truth)]
     matches = [_matched(found.detections, true.detections) for true in candidates]
+    # Of several channels the tracked one is that which most detections match.
     best = int(np.argmax([len(pairs) for pairs in matches]))
     true, pairs = candidates[best], matches[best]
 

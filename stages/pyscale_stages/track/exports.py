@@ -200,6 +200,7 @@ def _families(tracks: Tracks) -> Iterator[str]:
     family_of = connected_components(graph, directed=False)[1][links[:, 0]]
     order = np.argsort(family_of, kind="stable")
     families = np.split(links[order], np.flatnonzero(np.diff(family_of[order])) + 1)
+    # Of no links, np.split makes one empty family.
     families = families if len(links) else []
     yield "<AllTracks>"
     for number, family in enumerate(families):

@@ -53,6 +53,7 @@ def _trackmate(trying: Trying) -> None:
     runtime = jimport("java.lang.Runtime")
     version = str(jimport("java.lang.System").getProperty("java.version"))
     heap = int(runtime.getRuntime().maxMemory()) // 2**20
+    # Java 8 calls itself 1.8.
     feature = int(version.removeprefix("1.").partition(".")[0].partition("-")[0])
     if feature < 11:
         trying.problem("java", f"Java {version} is too old for TrackMate", "install OpenJDK 17")

@@ -56,6 +56,7 @@ class OverlapLinker:
     def add(self, labels: Pixels, cells: Detections) -> None:
         """Link the cells of the next frame, all in the order of their labels, to those before."""
         is_cell = np.arange(len(cells) + 1) > 0
+        # A copy, as the other goes on as `is_new`, and changes below.
         here = _Frame(renumbered(labels)[1].ravel(), self._count, is_free=is_cell.copy())
         self._count += len(cells)
         area_px2 = np.bincount(here.rank, minlength=len(is_cell))

@@ -78,6 +78,7 @@ def without_forks(stitched: Stitched, *, splitting: bool) -> Ints:
     found is kept where tracks may divide.
     """
     links, agreed = stitched.links, stitched.agreed
+    # The last key counts first; positions rise with time.
     order = np.lexsort((links[:, 1], ~agreed, links[:, 0]))
     links, agreed = links[order], agreed[order]
     _, first = np.unique(links[:, 0], return_index=True)

@@ -75,6 +75,7 @@ def match_cells(reference: Labels, other: Labels) -> Matches:
         _most_pairs(a[of_cells & (iou >= least)], b[of_cells & (iou >= least)])
         for least in (TRUTH_IOU, AGREEMENT_IOU)
     )
+    # No two cells cover more than half of one, so each counts once at most.
     most_of_reference = of_cells & (2 * overlap.data > area_reference[a])
     return Matches(
         matched=matched,
