@@ -97,3 +97,27 @@ def test_two_runs_are_judged_by_the_direction_of_the_number(trials, better, verd
     assert table["ratio"].to_list() == pytest.approx([0.5, 0.5])
     # Without a direction it decides nothing.
     assert table.filter(is_primary()).height == (2 if better else 0)
+
+
+@pytest.mark.parametrize(
+    ("declared", "reason", "unit", "better"),
+    [
+        ({"unit": "px"}, "unit-differs", None, "higher"),
+        ({"better": "lower"}, "direction-differs", "cells", "higher"),
+        ({"better": None}, "direction-differs", "cells", "higher"),
+    ],
+)
+def test_a_number_of_another_unit_or_direction_is_not_judged(
+    trials, declared, reason, unit, better
+):
+    values = [100.0 + place for place in range(REPEATS)]
+    base = at_each_n(trials, values, values, unit="cells", better="higher")
+    new = at_each_n(trials, values, values, **{"unit": "cells", "better": "higher"} | declared)
+    for sides in ((base, new), (new, base)):
+        table = compared_samples(*(samples({}, side) for side in sides))
+        assert table["verdict"].to_list() == table["ratio"].to_list() == [None, None]
+        assert table["reason"].to_list() == [reason] * 2
+        assert table["unit"].to_list() == [unit] * 2
+        # What decides in one of them is missed.
+        assert table.filter(is_primary()).height == 2
+    assert compared_samples(samples({}, base), samples({}, new))["better"][0] == better

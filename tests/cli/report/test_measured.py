@@ -89,3 +89,21 @@ def test_a_comparison_says_of_each_number_whether_it_is_worse(better, sentence, 
     assert head.split() == ["Base", "New"]
     assert "(cells)" in lines[0]
     assert lines[2].split()[-1] == word
+
+
+@pytest.mark.parametrize(
+    ("declared", "why"),
+    [
+        ({"unit": "px"}, "base and new give the number in different units"),
+        ({"better": "lower"}, "base and new differ in whether higher or lower is better"),
+    ],
+)
+def test_a_number_that_is_not_alike_says_why_it_is_not_compared(declared, why):
+    rows = [POINT | {"workers": 1, "value": 100.0 + n} for n in range(6)]
+    base, new = (pl.DataFrame([row | told for row in rows]) for told in ({}, declared))
+    rows = judged(samples=compared_samples(samples({}, base), samples({}, new)))
+    assert conclusion(CONTEXT, rows) is None
+    text = " ".join(printed(shown(CONTEXT, rows)).split())
+    assert "not compared (1)" in text
+    assert f"1: Not compared: {why}." in text
+    assert f"cells: not compared, as {why}: segment at N = 1." in text
