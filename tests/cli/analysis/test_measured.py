@@ -80,6 +80,28 @@ def test_a_number_is_worse_beyond_five_percent_in_its_own_direction(trials, two,
     assert (second["baseline_workers"], second["worse"]) == (1, worse)
 
 
+@pytest.mark.parametrize(
+    ("one", "two", "better", "over", "worse"),
+    [
+        (0.0, 50.0, "lower", None, True),
+        (0.0, -50.0, "lower", None, False),
+        (0.0, -50.0, "higher", None, True),
+        (0.0, 0.0, "lower", None, False),
+        (-10.0, -20.0, "higher", 2.0, True),
+        (-10.0, -20.0, "lower", 2.0, False),
+        (-10.0, -5.0, "lower", 0.5, True),
+        (-10.0, -9.8, "lower", 0.98, False),
+    ],
+)
+def test_a_baseline_of_zero_or_below_is_compared_by_the_difference(
+    trials, one, two, better, over, worse
+):
+    table = at_each_n(trials, [one] * REPEATS, [two] * REPEATS, better=better)
+    first, second = measured_points(table).iter_rows(named=True)
+    assert second["over_baseline"] == (None if over is None else pytest.approx(over))
+    assert (first["worse"], second["worse"]) == (False, worse)
+
+
 def test_numbers_that_scatter_as_much_as_they_differ_are_not_worse(trials):
     one, two = [80.0, 90.0, 100.0, 110.0, 120.0, 130.0], [70.0, 80.0, 85.0, 95.0, 100.0, 110.0]
     assert measured_points(at_each_n(trials, one, two))["worse"].to_list() == [False, False]

@@ -16,6 +16,7 @@ from pyscale.report.figures import NothingToDrawError, measures
 from pyscale.report.judged import judged
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
+from pyscale.report.quality import worse
 from pyscale.report.terminal import summary_of
 
 POINT = {
@@ -57,6 +58,13 @@ def test_numbers_have_a_table_and_what_gets_worse_a_sentence(measured, full, tmp
     assert WORSE in " ".join(text.split())
     assert "Numbers that stages measure" not in write_markdown(tmp_path, full).read_text()
     assert '<section id="measures">' not in write_page(tmp_path, full).read_text()
+
+
+def test_a_number_that_was_zero_at_the_baseline_is_said_to_be_worse_without_a_ratio(measured):
+    changed = measured.measured.with_columns(better=pl.lit("lower"), over_baseline=None)
+    assert list(worse(changed)) == [
+        "segment at N = 2: cells is 80.0 cells, but 0 at N = 1; lower is better."
+    ]
 
 
 def test_every_number_has_a_panel_in_its_own_unit(measured, full):
