@@ -146,7 +146,7 @@ def _refuse_nothing_judged(
     why_not = reasons(rows, context.at_least)
     if why_not:
         raise UserError(
-            f"no test of the machine that {base} and {new} both timed can be compared. "
+            f"nothing that {base} and {new} both measured can be compared. "
             f"{' '.join(why_not.values())}"
         )
     of_nodes = ", and no test of the machine on a node of both" * context.measured_here

@@ -19,6 +19,10 @@ takes longer, of any `better` or `faster`, and of each single `same`."""
 
 OTHER_WORK = "other-work"
 """Reason where N workers had not as much to do in both, so that nothing is judged."""
+OTHER_UNIT = "unit-differs"
+"""Reason where both sides give a number in different units."""
+OTHER_DIRECTION = "direction-differs"
+"""Reason where a higher number is better for one side only."""
 
 SIDES = ("base", "new")
 JUDGED = ("p_adjusted", "p_beyond", "verdict", "reason")

@@ -58,8 +58,9 @@ POINT_SCHEMA = columns(
 def measured_points(of_trials: pl.DataFrame) -> pl.DataFrame:
     """Give the median of each number over the trials at each N, beside that at the fewest workers.
 
-    `worse` is true where the medians differ by more than 5 % that way, and the intervals do not
-    overlap; without intervals it is null.
+    `worse` is true where the medians differ by more than 5 % of the baseline's size that way, and
+    the intervals do not overlap; without intervals it is null. `over_baseline` is null where the
+    baseline is 0.
     """
     one = [*GROUP, "name"]
     rows: list[dict[str, Any]] = []
@@ -82,8 +83,10 @@ def measured_points(of_trials: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_worse(row: dict[str, Any], base: dict[str, Any]) -> bool | None:
-    if None in (row["better"], row["over_baseline"], row["value_low"], base["value_low"]):
+    if None in (row["better"], row["value_low"], base["value_low"]):
         return None
+    # A difference, as a ratio turns round below 0 and does not exist at 0.
+    rise, counts = row["value"] - base["value"], MARGIN * abs(base["value"])
     if row["better"] == "higher":
-        return bool(row["over_baseline"] < 1 - MARGIN and row["value_high"] < base["value_low"])
-    return bool(row["over_baseline"] > 1 + MARGIN and row["value_low"] > base["value_high"])
+        return bool(-rise > counts and row["value_high"] < base["value_low"])
+    return bool(rise > counts and row["value_low"] > base["value_high"])

@@ -9,7 +9,13 @@ from typing import Any, Literal
 import polars as pl
 
 from pyscale.analysis.aggregate import median_rate
-from pyscale.analysis.judging import MARGIN, OTHER_WORK, compare_sides
+from pyscale.analysis.judging import (
+    MARGIN,
+    OTHER_DIRECTION,
+    OTHER_UNIT,
+    OTHER_WORK,
+    compare_sides,
+)
 from pyscale.analysis.ranks.components import EVERY, column
 from pyscale.analysis.ranks.loader import loader_trials
 from pyscale.analysis.ranks.reconstruct import reconstruct_trials
@@ -62,6 +68,8 @@ MEASURED = "measured"
 """The kind of numbers that stages measure of their work, each with its own unit and direction."""
 TITLE = "What stages measure"
 
+UNLIKE = {"work": OTHER_WORK, "unit": OTHER_UNIT, "better": OTHER_DIRECTION}
+"""Columns in which both sides must be equal to be compared, and the reason where they differ."""
 KEY = ("kind", "value", "stage", "workers")
 """Columns that name what is compared in both runs."""
 
@@ -134,21 +142,27 @@ def compared_samples(
     sides = [_by_key(side) for side in (base, new)]
     keys = dict.fromkeys([*sides[0], *sides[1]])
     both = [key for key in keys if all(key in side for side in sides)]
-    alike = [key for key in both if sides[0][key]["work"] == sides[1][key]["work"]]
+    why_not = {key: _why_unlike(*(side[key] for side in sides)) for key in both}
+    alike = [key for key, reason in why_not.items() if reason is None]
     rows = compare_sides(
         KEY,
         tuple({key: _told(key, told) for key, told in side.items()} for side in sides),
         {key: tuple(_costs(side[key]) for side in sides) for key in alike},
         order=_in_order(list(keys)),
         family=lambda key: (*key[:2], sides[0][key]["better"]),
-        unlike=dict.fromkeys(both, OTHER_WORK),
+        unlike={key: reason for key, reason in why_not.items() if reason is not None},
         at_least=at_least,
         scatter=scatter,
     )
     for row in rows:
-        told = next(side[key] for side in sides if (key := tuple(row[n] for n in KEY)) in side)
-        row.update(unit=told["unit"], better=told["better"])
-        if told["better"] == "higher" and row.get("ratio") is not None:
+        key = tuple(row[n] for n in KEY)
+        units, directions = (
+            [side[key][n] for side in sides if key in side] for n in ("unit", "better")
+        )
+        # Neither of two units holds for both amounts.
+        row["unit"] = units[0] if len(set(units)) == 1 else None
+        row["better"] = next(filter(None, directions), None)
+        if row["better"] == "higher" and row.get("ratio") is not None:
             # Costs were judged, whose ratio is that of rates turned round.
             turned = {"ratio": "ratio", "ratio_low": "ratio_high", "ratio_high": "ratio_low"}
             row.update({end: row[own] and 1 / row[own] for end, own in turned.items()})
@@ -178,6 +192,10 @@ def _by_key(table: pl.DataFrame) -> dict[tuple[Any, ...], dict[str, Any]]:
     told = (pl.col(name).first() for name in ("work", "unit", "better"))
     grouped = table.group_by(KEY, maintain_order=True).agg(*told, "amount")
     return {tuple(row[name] for name in KEY): row for row in grouped.to_dicts()}
+
+
+def _why_unlike(base: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
+    return next((reason for name, reason in UNLIKE.items() if base[name] != new[name]), None)
 
 
 def _in_order(keys: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

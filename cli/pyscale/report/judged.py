@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.judging import MARGIN, OTHER_WORK, SIDES
+from pyscale.analysis.judging import MARGIN, OTHER_DIRECTION, OTHER_UNIT, OTHER_WORK, SIDES
 from pyscale.analysis.judging import reasons as reasons_of
 from pyscale.analysis.machine.comparison import WHY_NOT
 from pyscale.analysis.samples import MEASURED, MEASURES, TITLE, is_primary
@@ -35,6 +35,12 @@ OF_NEITHER = {
     "faster": "perhaps lower",
 }
 """The same of numbers of which neither is better."""
+UNLIKE = {
+    OTHER_WORK: "the work is another",
+    OTHER_UNIT: "base and new give the number in different units",
+    OTHER_DIRECTION: "base and new differ in whether higher or lower is better",
+}
+"""Why what both sides have is not alike, as a clause."""
 
 
 def judged(
@@ -182,17 +188,18 @@ def _so_many(rows: Sequence[Row]) -> str:
 
 
 def not_judged(rows: Sequence[Row]) -> Iterator[str]:
-    """Say what was not compared, as one side alone has it or its work is another."""
+    """Say what was not compared, as one side alone has it or it is not alike."""
     for title, own in by([row for row in rows if row["decides"]], "told_under"):
         head = f"{title}: " if title else "Stages: "
         other = [row for row in own if row["verdict"] is None and row["reason"]]
-        if other and other[0]["reason"] == OTHER_WORK:
-            works = ""
-            if other[0].get("base_work"):
-                works = f" ({other[0]['base_work']} in base and {other[0]['new_work']} in new)"
-            yield f"{head}not compared, as the work is another{works}: {named(other)}."
-        elif other:
-            yield f"{head}in both, but not compared: {plural(len(other), 'test')}."
+        for reason, unlike in by(other, "reason"):
+            if (why := UNLIKE.get(reason)) is not None:
+                if reason == OTHER_WORK and unlike[0].get("base_work"):
+                    first = unlike[0]
+                    why += f" ({first['base_work']} in base and {first['new_work']} in new)"
+                yield f"{head}not compared, as {why}: {named(unlike)}."
+        if tests := [row for row in other if row["reason"] not in UNLIKE]:
+            yield f"{head}in both, but not compared: {plural(len(tests), 'test')}."
         for side, absent in (SIDES, SIDES[::-1]):
             alone = [
                 row
@@ -215,6 +222,7 @@ def reasons(rows: Sequence[Row], at_least: float, *, paired: bool = False) -> di
     known = reasons_of(at_least, paired=paired)
     if any(row["told_under"] == TESTS for row in rows):
         known["few-trials"] += " Repeats inside one process are not independent trials."
+    known |= {code: f"Not compared: {clause}." for code, clause in UNLIKE.items()}
     known[OTHER_WORK] = "Not compared: the work of N workers differs."
     known |= {code: why.replace("No speedup", "Not compared") for code, why in WHY_NOT.items()}
     return {code: sentence for code, sentence in known.items() if code in given}

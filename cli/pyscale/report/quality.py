@@ -90,10 +90,11 @@ def worse(found: pl.DataFrame | None) -> Iterator[str]:
     """Name each number that is worse at an N than at the fewest workers."""
     for row in [] if found is None else found.filter("worse").iter_rows(named=True):
         value = f"{number(row['value'])} {row['unit']}".rstrip()
+        over = row["over_baseline"]
+        than = "but 0" if over is None else f"{ratio(over)} times that"
         yield (
-            f"{row['stage']} at N = {row['workers']}: {row['name']} is {value}, "
-            f"{ratio(row['over_baseline'])} times that at N = {row['baseline_workers']}; "
-            f"{BETTER[row['better']]}."
+            f"{row['stage']} at N = {row['workers']}: {row['name']} is {value}, {than} at "
+            f"N = {row['baseline_workers']}; {BETTER[row['better']]}."
         )
 
 

@@ -88,9 +88,14 @@ def read_text(path: Path, needed: Sequence[str]) -> pl.DataFrame:
             f"{path} is empty: begin with a line of column names, such as {','.join(needed)}"
         )
     try:
-        header = text.lstrip().partition("\n")[0]
+        lines = text.split("\n")
+        above = next(place for place, line in enumerate(lines) if line.strip())
+        header = lines[above]
         separator = max(SEPARATORS, key=header.count)
-        table = pl.read_csv(text.encode(), infer_schema=False, separator=separator)
+        # polars drops blank lines above the header. Below it they count, so that errors can name
+        # the line of the file.
+        moved = "\n".join([header, *[""] * above, *lines[above + 1 :]])
+        table = pl.read_csv(moved.encode(), infer_schema=False, separator=separator)
     except PolarsError as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"{path} is not a CSV table ({reason}): {advice}") from None

@@ -97,12 +97,15 @@ def read_text(path: Path) -> str:
 def rows_of(path: Path, text: str, layout: Layout) -> list[Row]:
     """Split the text of a table into its rows."""
     # Not splitlines: a job's name may hold what that takes for the end of a line.
-    header, *lines = (line.rstrip("\r") for line in text.lstrip().split("\n"))
+    every = [line.rstrip("\r") for line in text.split("\n")]
+    above = next((place for place, line in enumerate(every) if line.strip()), 0)
+    header, *lines = every[above:]
+    header = header.lstrip()
     if header.endswith(layout.separator):
         # `sacct -p` ends each line so.
         header, *lines = (line.removesuffix(layout.separator) for line in (header, *lines))
     _check_columns(path, header, layout)
-    rows = list(_split(path, header, lines, layout))
+    rows = list(_split(path, header, lines, layout, first=above + 2))
     if not rows:
         raise UserError(f"{path} has a header and no rows: nothing had run when it was written")
     return rows
@@ -125,9 +128,12 @@ def _check_columns(path: Path, header: str, layout: Layout) -> None:
     raise UserError(f"{path} has no column {lacking[0]!r}: {layout.advice}")
 
 
-def _split(path: Path, header: str, lines: list[str], layout: Layout) -> Iterator[Row]:
+def _split(
+    path: Path, header: str, lines: list[str], layout: Layout, *, first: int
+) -> Iterator[Row]:
+    """Rows of the lines, of which the `first` has that number in the file."""
     columns = [name.strip() for name in header.split(layout.separator)]
-    for number, line in enumerate(lines, start=2):
+    for number, line in enumerate(lines, start=first):
         # Files that were put one behind the other have more than one header.
         if not line.strip() or line == header:
             continue

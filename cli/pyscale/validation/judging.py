@@ -62,8 +62,8 @@ def _measured(trial: Trial, records: Mapping[str, TaskRecord]) -> MeasuredTrial:
     assert output is not None, "what is done has a record"
     checked = records["check"].result if "check" in records else None
     measures = dict(checked.quality) if checked else {}
-    if output.counters.objects:
-        measures[OBJECTS] = float(output.counters.objects)
+    # Of a stage that counts none it is 0 too, but of that one no count is expected.
+    measures[OBJECTS] = float(output.counters.objects)
     agreement = checked.agreement if checked else None
     return MeasuredTrial(
         workers=trial.workers,

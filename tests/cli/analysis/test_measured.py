@@ -80,6 +80,28 @@ def test_a_number_is_worse_beyond_five_percent_in_its_own_direction(trials, two,
     assert (second["baseline_workers"], second["worse"]) == (1, worse)
 
 
+@pytest.mark.parametrize(
+    ("one", "two", "better", "over", "worse"),
+    [
+        (0.0, 50.0, "lower", None, True),
+        (0.0, -50.0, "lower", None, False),
+        (0.0, -50.0, "higher", None, True),
+        (0.0, 0.0, "lower", None, False),
+        (-10.0, -20.0, "higher", 2.0, True),
+        (-10.0, -20.0, "lower", 2.0, False),
+        (-10.0, -5.0, "lower", 0.5, True),
+        (-10.0, -9.8, "lower", 0.98, False),
+    ],
+)
+def test_a_baseline_of_zero_or_below_is_compared_by_the_difference(
+    trials, one, two, better, over, worse
+):
+    table = at_each_n(trials, [one] * REPEATS, [two] * REPEATS, better=better)
+    first, second = measured_points(table).iter_rows(named=True)
+    assert second["over_baseline"] == (None if over is None else pytest.approx(over))
+    assert (first["worse"], second["worse"]) == (False, worse)
+
+
 def test_numbers_that_scatter_as_much_as_they_differ_are_not_worse(trials):
     one, two = [80.0, 90.0, 100.0, 110.0, 120.0, 130.0], [70.0, 80.0, 85.0, 95.0, 100.0, 110.0]
     assert measured_points(at_each_n(trials, one, two))["worse"].to_list() == [False, False]
@@ -97,3 +119,27 @@ def test_two_runs_are_judged_by_the_direction_of_the_number(trials, better, verd
     assert table["ratio"].to_list() == pytest.approx([0.5, 0.5])
     # Without a direction it decides nothing.
     assert table.filter(is_primary()).height == (2 if better else 0)
+
+
+@pytest.mark.parametrize(
+    ("declared", "reason", "unit", "better"),
+    [
+        ({"unit": "px"}, "unit-differs", None, "higher"),
+        ({"better": "lower"}, "direction-differs", "cells", "higher"),
+        ({"better": None}, "direction-differs", "cells", "higher"),
+    ],
+)
+def test_a_number_of_another_unit_or_direction_is_not_judged(
+    trials, declared, reason, unit, better
+):
+    values = [100.0 + place for place in range(REPEATS)]
+    base = at_each_n(trials, values, values, unit="cells", better="higher")
+    new = at_each_n(trials, values, values, **{"unit": "cells", "better": "higher"} | declared)
+    for sides in ((base, new), (new, base)):
+        table = compared_samples(*(samples({}, side) for side in sides))
+        assert table["verdict"].to_list() == table["ratio"].to_list() == [None, None]
+        assert table["reason"].to_list() == [reason] * 2
+        assert table["unit"].to_list() == [unit] * 2
+        # What decides in one of them is missed.
+        assert table.filter(is_primary()).height == 2
+    assert compared_samples(samples({}, base), samples({}, new))["better"][0] == better

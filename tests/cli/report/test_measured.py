@@ -16,6 +16,7 @@ from pyscale.report.figures import NothingToDrawError, measures
 from pyscale.report.judged import judged
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
+from pyscale.report.quality import worse
 from pyscale.report.terminal import summary_of
 
 POINT = {
@@ -59,6 +60,13 @@ def test_numbers_have_a_table_and_what_gets_worse_a_sentence(measured, full, tmp
     assert '<section id="measures">' not in write_page(tmp_path, full).read_text()
 
 
+def test_a_number_that_was_zero_at_the_baseline_is_said_to_be_worse_without_a_ratio(measured):
+    changed = measured.measured.with_columns(better=pl.lit("lower"), over_baseline=None)
+    assert list(worse(changed)) == [
+        "segment at N = 2: cells is 80.0 cells, but 0 at N = 1; lower is better."
+    ]
+
+
 def test_every_number_has_a_panel_in_its_own_unit(measured, full):
     (marks,) = layers(measures(measured), "geom_point")
     assert marks.data["value"].tolist() == [100.0, 80.0]
@@ -89,3 +97,21 @@ def test_a_comparison_says_of_each_number_whether_it_is_worse(better, sentence, 
     assert head.split() == ["Base", "New"]
     assert "(cells)" in lines[0]
     assert lines[2].split()[-1] == word
+
+
+@pytest.mark.parametrize(
+    ("declared", "why"),
+    [
+        ({"unit": "px"}, "base and new give the number in different units"),
+        ({"better": "lower"}, "base and new differ in whether higher or lower is better"),
+    ],
+)
+def test_a_number_that_is_not_alike_says_why_it_is_not_compared(declared, why):
+    rows = [POINT | {"workers": 1, "value": 100.0 + n} for n in range(6)]
+    base, new = (pl.DataFrame([row | told for row in rows]) for told in ({}, declared))
+    rows = judged(samples=compared_samples(samples({}, base), samples({}, new)))
+    assert conclusion(CONTEXT, rows) is None
+    text = " ".join(printed(shown(CONTEXT, rows)).split())
+    assert "not compared (1)" in text
+    assert f"1: Not compared: {why}." in text
+    assert f"cells: not compared, as {why}: segment at N = 1." in text

@@ -91,6 +91,8 @@ def test_published_tables_are_read(references, name):
         ('stage;workers;wall_s\na;1;"3,5"\n', "'3,5' is not a number"),
         ("stage,wall_s, wall_s,workers\na,1,1,2\n", "'wall_s' twice"),
         (HEADER + "\n,,\n", "has no rows"),
+        ("\n\n" + HEADER + "a,1,2\na,2,fast\n", "line 5: wall_s 'fast' is not a number"),
+        ("\n\r\n \t\n" + HEADER + "a,1,2\na,2,fast\n", "line 6: wall_s 'fast' is not a number"),
         (HEADER + "a,1,2\n\n,,\na,2,fast\n", "line 5: wall_s 'fast' is not a number"),
         ("stage,workers,wall_s,blocks\na,1,2,0\n", "did you mean 'block'"),
         ("stage,workers,wall_s,block,repeat\na,1,2,0,0\n", "both 'repeat' and 'block': keep"),

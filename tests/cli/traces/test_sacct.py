@@ -253,6 +253,13 @@ def test_what_is_wrong_with_a_trace_is_said_in_one_sentence(
     assert sentence in refused("sacct", write(sacct.job("7").text.replace(*change)))
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_blank_lines_above_the_header_count_as_lines_of_the_file(sacct, write, refused, end):
+    text = sacct.job("7").text.replace("|2000M|", "|lots|")
+    text = end.join(["", "  ", *text.splitlines(), ""])
+    assert "line 4: ReqMem 'lots' is not a size" in refused("sacct", write(text))
+
+
 def test_columns_of_fixed_width_and_lines_that_were_cut_are_refused(sacct, write, imported):
     with pytest.raises(UserError, match=r"has blanks between its columns: write it with `.*-P"):
         imported("sacct", write("JobID   JobName   State  Start End\n----- ----\n7  a  b c d\n"))

@@ -1,7 +1,8 @@
-"""Vega, Vega-Lite and Vega-Embed as one script, made once for each of their versions."""
+"""Vega, Vega-Lite and Vega-Embed as one script, kept for each version of them and of this file."""
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import suppress
 from importlib.metadata import files, version
 from pathlib import Path
@@ -41,7 +42,9 @@ def vega_bundle() -> str:
 def _libraries() -> str:
     import pooch
 
-    kept = Path(pooch.os_cache("pyscale")) / "page" / f"vega-{version(PROVIDER)}.js"
+    # Of another `_made` the script is another, though the libraries are the same.
+    made_by = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
+    kept = Path(pooch.os_cache("pyscale")) / "page" / f"vega-{version(PROVIDER)}-{made_by}.js"
     # A cache that is damaged or cannot be read or written is as none.
     with suppress(OSError, UnicodeDecodeError):
         return kept.read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ from pyscale.report.templating import templates
 from pyscale.report.viewer.model import Viewer
 from pyscale.report.wording import titled
 
-SCRIPTS = ("charts.js", "viewer.js", "page.js")
+SCRIPTS = ("save.js", "charts.js", "viewer.js", "page.js")
 """In the order in which they run, after the libraries of the charts."""
 _CODE = re.compile(r"`([^`]+)`")
 

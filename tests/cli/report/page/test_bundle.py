@@ -1,5 +1,7 @@
 """The libraries of the charts as one script."""
 
+from pathlib import Path
+
 import pytest
 
 from pyscale.report.page import bundle
@@ -23,6 +25,15 @@ def test_it_is_made_once_and_anew_for_another_version(made, monkeypatch):
     assert bundle.vega_bundle() == bundle.vega_bundle()
     assert len(made) == 1
     monkeypatch.setattr(bundle, "version", lambda _name: "999")
+    bundle.vega_bundle()
+    assert len(made) == 2
+
+
+def test_it_is_made_anew_where_its_maker_changed(made, monkeypatch, tmp_path):
+    bundle.vega_bundle()
+    changed = tmp_path / "bundle.py"
+    changed.write_text(f"{Path(bundle.__file__).read_text()}\n# Another way to make it.\n")
+    monkeypatch.setattr(bundle, "__file__", str(changed))
     bundle.vega_bundle()
     assert len(made) == 2
 

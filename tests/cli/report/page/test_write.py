@@ -17,7 +17,7 @@ from pyscale.report.curves import curves
 from pyscale.report.page import tables
 from pyscale.report.page.pictures import Picture, Pictures
 from pyscale.report.page.sections import STAGES_BY_NAME
-from pyscale.report.page.shell import prose, script_json
+from pyscale.report.page.shell import SCRIPTS, asset, prose, script_json
 from pyscale.report.page.write import write_page
 from pyscale.results import analysed
 
@@ -122,3 +122,9 @@ def test_a_table_of_which_nothing_is_known_is_left_out(new_run):
     results = new_run().results()
     assert tables.results(curves(results.configurations)) is None
     assert tables.choices(curves(results.configurations), results) is None
+
+
+def test_files_are_saved_by_one_script_that_lets_go_of_them_after_the_click():
+    scripts = {name: asset(name) for name in SCRIPTS}
+    assert [name for name, text in scripts.items() if "ObjectURL" in text] == ["save.js"]
+    assert "setTimeout(() => URL.revokeObjectURL(" in scripts["save.js"]

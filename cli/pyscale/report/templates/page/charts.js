@@ -332,9 +332,7 @@
       canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
       file = await new Promise((resolve) => canvas.toBlob(resolve));
     }
-    const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(file), download: `${id}.${kind}` });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href));
+    window.pyscale.save(`${id}.${kind}`, file);
   }
 
   function saveButtons(id) {

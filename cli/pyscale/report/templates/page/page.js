@@ -63,13 +63,7 @@
     if (cell === "true" || cell === "false") return cell === "true";
     return Number.isNaN(Number(cell)) ? cell : Number(cell);
   };
-  const save = (name, text, type) => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type }));
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href));
-  };
+  const save = (name, text, type) => window.pyscale.save(name, new Blob([text], { type }));
   for (const download of all("[data-download]")) {
     download.addEventListener("click", () => {
       const csv = window.pyscale.data.tables[download.dataset.download];

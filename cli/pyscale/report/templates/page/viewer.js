@@ -133,9 +133,7 @@ for (const shown of document.querySelectorAll(".viewer")) {
   for (const button of all("button[data-viewer]")) {
     button.addEventListener("click", () => {
       const format = button.dataset.viewer;
-      const url = URL.createObjectURL(new Blob([forms[format]()], { type: types[format] }));
-      element("a", { href: url, download: `${file}.${format}` }).click();
-      URL.revokeObjectURL(url);
+      window.pyscale.save(`${file}.${format}`, new Blob([forms[format]()], { type: types[format] }));
     });
   }
   window.addEventListener("beforeprint", () => { for (const notes of all("details.notes")) notes.open = true; });
