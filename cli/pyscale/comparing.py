@@ -11,11 +11,10 @@ from typing import Any
 import polars as pl
 from rich.text import Text
 
-from pyscale.analysis.comparison import comparison, other_work, runs_differ_by, spread_between
+from pyscale.analysis.comparison import comparison, other_work, runs_differ_by
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.judging import MARGIN, OTHER_WORK, SIDES
-from pyscale.analysis.samples import KEY as SAMPLED
-from pyscale.analysis.samples import MEASURED, compared_samples, samples
+from pyscale.analysis.samples import MEASURED, compared_samples, samples, samples_differ_by
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.betweenruns import (
@@ -175,7 +174,7 @@ def _runs_differ_by(loaded: _Loaded) -> float:
     base, new, *others = loaded.samples
     found = [
         runs_differ_by([loaded.base, *loaded.yardsticks.values()], loaded.new),
-        spread_between([base, *others], new, SAMPLED, "amount"),
+        samples_differ_by([base, *others], new),
     ]
     known = [each for each in found if each is not None]
     if not known:

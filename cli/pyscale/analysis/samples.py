@@ -9,6 +9,7 @@ from typing import Any, Literal
 import polars as pl
 
 from pyscale.analysis.aggregate import median_rate
+from pyscale.analysis.comparison import spread_between
 from pyscale.analysis.judging import (
     MARGIN,
     OTHER_DIRECTION,
@@ -129,6 +130,11 @@ def _samples(kind: str, table: pl.DataFrame) -> pl.DataFrame:
             pl.col("amount").cast(REAL),
         )
     )
+
+
+def samples_differ_by(runs: Sequence[pl.DataFrame], compared: pl.DataFrame) -> float | None:
+    """Largest spread of medians over runs of one version, of what was `compared` and is alike."""
+    return spread_between(runs, compared, (*KEY, *UNLIKE), "amount")
 
 
 def compared_samples(
