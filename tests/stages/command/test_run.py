@@ -148,6 +148,18 @@ def test_each_file_of_a_share_has_a_call_of_its_own(step, tmp_path):
     assert [Path(line).name for line in told] == ["im10.txt", "im11.txt"]
 
 
+SPEAKS = """\
+import os, time
+until = time.monotonic() + 3
+while time.monotonic() < until:
+    os.write(2, b"word\\n")
+"""
+
+
+def test_a_program_that_speaks_without_pause_is_ended_in_time(step):
+    assert "took longer than 0.5 s" in step.refused(SPEAKS, at_most_s=0.5)
+
+
 @pytest.mark.parametrize(
     ("program", "words"),
     [
