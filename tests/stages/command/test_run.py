@@ -10,6 +10,7 @@ import psutil
 import pytest
 import tifffile
 
+from pyscale_stages.command import outside
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.task import WINDOW_FILE
 from pyscale_stages.windows import read_window
@@ -87,6 +88,13 @@ def test_a_program_that_never_opens_its_input_is_warned_of(step):
     assert [(one.code, one.sentence) for one in result.warned] == [
         ("input-unread", "the command never opened what it should read: see its words")
     ]
+
+
+def test_nothing_is_warned_of_where_the_kernel_does_not_watch_the_input(step, monkeypatch):
+    # The kernel refuses to watch for no event at all, as it does where its watches are used up.
+    monkeypatch.setattr(outside, "IN_OPEN", 0)
+    result = step.done(COPIES)
+    assert not result.warned
 
 
 def test_phases_and_numbers_can_be_told_by_a_file(step):
