@@ -69,6 +69,18 @@ def test_an_unknown_slot_and_an_output_that_is_a_file_are_refused_before_the_wor
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize("slot", ["", "labels="])
+def test_an_input_that_cannot_be_looked_at_is_told_in_the_record(run, tmp_path, slot):
+    result, name = tmp_path / "result.json", "x" * 300
+    code, said = run("track", "run", "--input", f"{slot}{name}", "--result", result)
+    sentence = (
+        f"the input {name} cannot be read (File name too long): name a file or folder that you "
+        "may read"
+    )
+    assert (code, said) == (2, f"error: {sentence}\n")
+    assert json.loads(result.read_text())["error"]["message"] == sentence
+
+
 def test_an_earlier_window_does_not_vouch_for_a_run_that_failed(run, labels):
     out = labels.parent / "out"
     assert run("track", "run", "--input", labels, "--output", out)[0] == 0
