@@ -10,6 +10,7 @@ import pytest
 from movingsquares import write_moving_squares
 from pyscale_stages.commandline import main
 from pyscale_stages.contract import TaskSpec
+from smallstages import SMALL
 
 
 @pytest.fixture
@@ -57,6 +58,16 @@ def test_the_first_frames_may_be_taken_for_the_whole_movie(run, labels):
         window = json.loads((folder / "window.json").read_text())
         assert (window["frames"], window["movie_frames"]) == ([0, 3], 3)
     assert (whole / "tracks.parquet").read_bytes() == (merged / "tracks.parquet").read_bytes()
+
+
+def test_the_answer_of_a_task_without_a_record_leaves_out_its_repeats(tmp_path, capsys):
+    params, out = tmp_path / "params.json", tmp_path / "out"
+    params.write_text(json.dumps(SMALL["decompress"]))
+    arguments = ["decompress", "run", "--params", str(params), "--output", str(out)]
+    assert main(arguments, time.monotonic()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["status"], answer["samples"]) == ("done", {})
+    assert (out / "timings.parquet").exists()
 
 
 def test_an_unknown_slot_and_an_output_that_is_a_file_are_refused_before_the_work(run, labels):
