@@ -30,7 +30,7 @@ from pyscale_stages.measure import pagecache, stamp
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.measure.usage import UsageMeter
 from pyscale_stages.record import Sample
-from pyscale_stages.residency import InputCache
+from pyscale_stages.residency import InputCache, Residency
 from pyscale_stages.task import Task
 from pyscale_stages.warned import Warned
 from pyscale_stages.wording import first_problem
@@ -50,9 +50,11 @@ def run_task(
     task: Task | None = None
     agreement: Agreement | None = None
     error: TaskError | None = None
-    inputs = _input_files(stage, spec)
-    before = [pagecache.probe(path) for path in inputs]
+    inputs: list[Path] = []
+    before: list[Residency] = []
     try:
+        inputs = _input_files(stage, spec)
+        before = [pagecache.probe(path) for path in inputs]
         task = Task(stage, spec, validated_params(stage, spec), recorder)
         task.prepare_output()
         verb = {"run": stage.run, "merge": stage.merge, "check": stage.check}[spec.verb]
@@ -136,10 +138,16 @@ def _input_files(stage: Stage, spec: TaskSpec) -> list[Path]:
     for _, path in spec.inputs:
         if path in places:
             continue
-        if path.is_dir():
-            files += sorted(child for child in path.iterdir() if child.is_file())
-        elif path.exists():
-            files.append(path)
+        try:
+            if path.is_dir():
+                files += sorted(child for child in path.iterdir() if child.is_file())
+            elif path.exists():
+                files.append(path)
+        except OSError as error:
+            raise BadInput(
+                f"the input {path} cannot be read ({error.strerror}): name a file or folder that "
+                "you may read"
+            ) from error
     return files
 
 

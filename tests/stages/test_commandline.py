@@ -10,6 +10,7 @@ import pytest
 from movingsquares import write_moving_squares
 from pyscale_stages.commandline import main
 from pyscale_stages.contract import TaskSpec
+from smallstages import SMALL
 
 
 @pytest.fixture
@@ -59,6 +60,16 @@ def test_the_first_frames_may_be_taken_for_the_whole_movie(run, labels):
     assert (whole / "tracks.parquet").read_bytes() == (merged / "tracks.parquet").read_bytes()
 
 
+def test_the_answer_of_a_task_without_a_record_leaves_out_its_repeats(tmp_path, capsys):
+    params, out = tmp_path / "params.json", tmp_path / "out"
+    params.write_text(json.dumps(SMALL["decompress"]))
+    arguments = ["decompress", "run", "--params", str(params), "--output", str(out)]
+    assert main(arguments, time.monotonic()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["status"], answer["samples"]) == ("done", {})
+    assert (out / "timings.parquet").exists()
+
+
 def test_an_unknown_slot_and_an_output_that_is_a_file_are_refused_before_the_work(run, labels):
     code, said = run("track", "run", "--input", "lables=none.tif", "--output", "x")
     assert code == 2
@@ -67,6 +78,18 @@ def test_an_unknown_slot_and_an_output_that_is_a_file_are_refused_before_the_wor
     assert code == 2
     assert "cannot become a folder of results" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("slot", ["", "labels="])
+def test_an_input_that_cannot_be_looked_at_is_told_in_the_record(run, tmp_path, slot):
+    result, name = tmp_path / "result.json", "x" * 300
+    code, said = run("track", "run", "--input", f"{slot}{name}", "--result", result)
+    sentence = (
+        f"the input {name} cannot be read (File name too long): name a file or folder that you "
+        "may read"
+    )
+    assert (code, said) == (2, f"error: {sentence}\n")
+    assert json.loads(result.read_text())["error"]["message"] == sentence
 
 
 def test_an_earlier_window_does_not_vouch_for_a_run_that_failed(run, labels):

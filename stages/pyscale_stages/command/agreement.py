@@ -146,9 +146,12 @@ def _of_tables(reference: pl.DataFrame, other: pl.DataFrame, tolerance: float) -
         first, second = reference[name], other[name]
         if first.dtype.is_numeric() and second.dtype.is_numeric():
             a, b = (column.cast(float).to_numpy() for column in (first, second))
-            apart = np.where(np.isnan(a) & np.isnan(b), 0.0, np.abs(a - b))
+            # Of equal infinities, too, the difference is not a number.
+            equal = (a == b) | (np.isnan(a) & np.isnan(b))
+            apart = np.abs(np.subtract(a, b, out=np.zeros_like(a), where=~equal))
             same &= apart <= tolerance
-            largest = max(largest, float(np.nanmax(apart, initial=0.0)))
+            # The record takes finite numbers alone.
+            largest = max(largest, float(apart[np.isfinite(apart)].max(initial=0.0)))
         else:
             same &= first.cast(str).eq_missing(second.cast(str)).to_numpy()
     return Difference(int(same.sum()), rows, largest)

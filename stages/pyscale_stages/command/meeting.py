@@ -57,7 +57,7 @@ class Line:
         """What the other rank says next; None where it has ended."""
         try:
             told = json.loads(self._file.readline(LONGEST))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):  # the last of lists in lists in lists
             return None
         return told if isinstance(told, dict) else None
 
@@ -202,7 +202,7 @@ def _received(spec: TaskSpec, output: Path, timeout_s: float, stack: ExitStack) 
             told = line.hear()
             connection.settimeout(None)
             # Anybody on the network may connect.
-            if told is not None and secrets.compare_digest(str(told.get("secret")), secret):
+            if told is not None and _is_same(told.get("secret"), secret):
                 nodes[told["rank"]] = told["node"]
                 networks.add(told["network"])
                 lines[told["rank"]] = line
@@ -215,6 +215,13 @@ def _received(spec: TaskSpec, output: Path, timeout_s: float, stack: ExitStack) 
     for line in lines.values():
         line.tell(**answer)
     return Party(0, answer["nodes"], lines, answer)
+
+
+def _is_same(told: object, secret: str) -> bool:
+    # As text it would have to be ASCII. JSON may hold surrogates, which UTF-8 has not.
+    return isinstance(told, str) and secrets.compare_digest(
+        told.encode(errors="surrogatepass"), secret.encode()
+    )
 
 
 def _joined(spec: TaskSpec, timeout_s: float, stack: ExitStack) -> Party:

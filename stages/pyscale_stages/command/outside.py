@@ -26,7 +26,7 @@ class FirstOpen:
     """Tells by inotify when processes of a session open one of several files or folders.
 
     Of a folder any file counts. The kernel also tells of other processes, so those of the session
-    are asked for what they hold open. `OSError` where the kernel watches no more.
+    are asked for what they hold open. `OSError` where the kernel does not watch all of them.
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:
@@ -40,7 +40,10 @@ class FirstOpen:
         if self.fd < 0:
             raise OSError(ctypes.get_errno(), "inotify_init1")
         for name in self._names:
-            libc.inotify_add_watch(self.fd, os.fsencode(name), IN_OPEN)
+            if libc.inotify_add_watch(self.fd, os.fsencode(name), IN_OPEN) < 0:
+                number = ctypes.get_errno()
+                self.close()
+                raise OSError(number, f"inotify_add_watch: {os.strerror(number)}", name)
 
     def take(self) -> None:
         """Take in what was opened since the last time."""

@@ -21,6 +21,8 @@ from pyscale_stages.telling import TOLD_VARIABLE
 
 LOOK_S = 0.01
 """Between two looks whether a container has started; it takes some tenths of a second."""
+PIPE_BYTES = 1 << 20
+"""Most that a pipe holds for users, by Linux's default of `/proc/sys/fs/pipe-max-size`."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class Running:
                 stdin=subprocess.DEVNULL,
                 stdout=sys.stderr.fileno(),
                 stderr=subprocess.PIPE,
+                # Else a read goes on for as long as the command writes faster than it is read.
+                bufsize=0,
                 # So that all it starts can be ended, and be told from other processes.
                 start_new_session=True,
             )
@@ -137,15 +141,17 @@ class Running:
                     heard.read = now
                     selector.unregister(opened.fd)
                     opened = None
-                if process.stderr.fileno() in ready:
-                    told = process.stderr.read()
-                    if not told:
+                is_over = ended in ready
+                if is_over or process.stderr.fileno() in ready:
+                    # All that it said itself by its end; what it started may go on without end.
+                    told = process.stderr.read(PIPE_BYTES)
+                    if told == b"" and not is_over:
                         selector.unregister(process.stderr)
                     rest = _heard_of(rest + (told or b""), heard)
-                elif ended in ready:
+                if is_over:
                     heard.line(rest.decode(errors="replace"))
                     return True
-                elif left_s is not None and left_s <= 0:
+                if left_s is not None and left_s <= 0:
                     return False
 
 

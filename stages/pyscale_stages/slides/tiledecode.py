@@ -121,8 +121,9 @@ class TileDecoder:
         pixels = np.frombuffer(plain, dtype, math.prod(shape)).reshape(shape)
         pixels = pixels.astype(dtype.newbyteorder("="), copy=False)
         if self.predictor == _HORIZONTAL:
-            # In their own type, in which sums wrap around as the differences did.
-            pixels = np.cumsum(pixels, axis=1, dtype=pixels.dtype)
+            # TIFF keeps differences of the bits, of floats too; sums wrap around as these did.
+            bits = pixels.view(f"u{dtype.itemsize}")
+            pixels = np.cumsum(bits, axis=1, dtype=bits.dtype).view(pixels.dtype)
         return pixels
 
 

@@ -52,6 +52,17 @@ def test_tables_are_compared_by_rows(step, tmp_path, value, tolerance, score):
     assert found.identical == (value == "2.0")
 
 
+@pytest.mark.parametrize(
+    ("values", "score"),
+    [(("inf", "inf"), 1.0), (("-inf", "inf"), 0.5), (("inf", "2.0"), 0.5), (("NaN", "NaN"), 1.0)],
+)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_equal_infinities_in_tables_are_the_same(step, tmp_path, values, score):
+    tables = [TABLE.replace("{value}", value) for value in values]
+    found = compared(step, tmp_path, *tables, output="cells.csv").agreement
+    assert (found.score, found.details["largest_difference"]) == (score, 0.0)
+
+
 CELLS = """\
 import numpy, sys, tifffile
 frames = numpy.zeros((4, 20, 20), "uint16")

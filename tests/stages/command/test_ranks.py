@@ -171,6 +171,18 @@ def test_a_rank_that_waits_in_vain_says_so(rank, tmp_path):
         meets.__enter__()
 
 
+STRANGERS = (
+    b"",
+    b"GET / HTTP/1.1\r\n",
+    b"[]\n",
+    b"[" * 60_000 + b"\n",
+    *(
+        b'{"secret": %s, "rank": 1}\n' % says
+        for says in (b'"a"', '"é"'.encode(), b'"\\ud800"', b"1")
+    ),
+)
+
+
 @pytest.mark.parametrize(("networks", "address"), [("one", "127.0.0.1"), ("several", "127.0.0.2")])
 def test_ranks_meet_by_what_joins_their_nodes_and_a_stranger_is_none(
     networks, address, tmp_path, monkeypatch
@@ -190,7 +202,7 @@ def test_ranks_meet_by_what_joins_their_nodes_and_a_stranger_is_none(
         while not (meeting.exists() and meeting.read_text().endswith("\n")):
             waiting.join(0.01)
         port = json.loads(meeting.read_text())["port"]
-        for says in (b"", b"GET / HTTP/1.1\r\n", b'{"secret": "a", "rank": 1}\n', b"[]\n"):
+        for says in STRANGERS:
             with socket.create_connection(("127.0.0.1", port)) as stranger:
                 stranger.sendall(says)
         come(1, second)

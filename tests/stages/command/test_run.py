@@ -10,6 +10,7 @@ import psutil
 import pytest
 import tifffile
 
+from pyscale_stages.command import outside
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.task import WINDOW_FILE
 from pyscale_stages.windows import read_window
@@ -89,6 +90,13 @@ def test_a_program_that_never_opens_its_input_is_warned_of(step):
     ]
 
 
+def test_nothing_is_warned_of_where_the_kernel_does_not_watch_the_input(step, monkeypatch):
+    # The kernel refuses to watch for no event at all, as it does where its watches are used up.
+    monkeypatch.setattr(outside, "IN_OPEN", 0)
+    result = step.done(COPIES)
+    assert not result.warned
+
+
 def test_phases_and_numbers_can_be_told_by_a_file(step):
     tells = """
 import json, os, time
@@ -146,6 +154,18 @@ def test_each_file_of_a_share_has_a_call_of_its_own(step, tmp_path):
     step(lists, "{files} {output}", frames=(10, 12), into=tmp_path / "out2", **keys)
     told = (tmp_path / "out2" / "output" / "list.txt").read_text().splitlines()
     assert [Path(line).name for line in told] == ["im10.txt", "im11.txt"]
+
+
+SPEAKS = """\
+import os, time
+until = time.monotonic() + 3
+while time.monotonic() < until:
+    os.write(2, b"word\\n")
+"""
+
+
+def test_a_program_that_speaks_without_pause_is_ended_in_time(step):
+    assert "took longer than 0.5 s" in step.refused(SPEAKS, at_most_s=0.5)
 
 
 @pytest.mark.parametrize(

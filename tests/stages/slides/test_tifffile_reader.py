@@ -86,6 +86,22 @@ def test_a_grey_slide_of_16_bits_keeps_its_values(write_tiled, picture, byteorde
     np.testing.assert_array_equal(found[..., 0], grey)
 
 
+@pytest.mark.parametrize("byteorder", ["<", ">"])
+@pytest.mark.parametrize("bits", [16, 32, 64])
+def test_floats_whose_differences_are_kept_are_those_that_tifffile_reads(
+    write_tiled, picture, byteorder, bits
+):
+    grey = picture[..., 0].astype(f"f{bits // 8}") / 7 - 15
+    # tifffile writes differences of integers alone, so the bits are written as such.
+    packed = {"compression": "zlib", "predictor": 2, "byteorder": byteorder}
+    as_integers = grey.view(f"i{bits // 8}")
+    path = write_tiled("float.tif", as_integers, photometric="minisblack", **packed)
+    with tifffile.TiffFile(path, mode="r+") as tiff:
+        tiff.pages[0].tags["SampleFormat"].overwrite(tifffile.SAMPLEFORMAT.IEEEFP)
+    np.testing.assert_array_equal(tifffile.imread(path), grey)
+    np.testing.assert_array_equal(_whole(open_tiled_tiff(path))[..., 0], grey)
+
+
 def test_colours_that_lie_in_planes_of_their_own_are_put_together(write_tiled, picture):
     apart = {"planarconfig": "separate", "compression": "deflate"}
     slide = open_tiled_tiff(write_tiled("planar.tif", np.moveaxis(picture, -1, 0), **apart))
