@@ -72,6 +72,17 @@ def test_each_package_says_in_its_init_what_lives_there():
     assert silent == []
 
 
+def test_folders_whose_fixtures_end_with_their_tests_are_packages():
+    """Without an `__init__.py` pytest keeps them until all tests are over."""
+    kept = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "tests").rglob("*.py")
+        if re.search(r'fixture\(.*scope="package"', path.read_text())
+        and not (path.parent / "__init__.py").exists()
+    ]
+    assert kept == []
+
+
 def test_no_text_has_pip_fetch_a_project_that_is_not_ours():
     """The package index knows another project as pyscale, and this one under no name."""
     project = (ROOT / "pyproject.toml").read_text()

@@ -25,7 +25,7 @@ from pyscale.plan import Plan
 from pyscale.report.wording import listing
 from pyscale.sbatch.held import held_by, is_held, limit_of, why_not_held
 from pyscale.sites import Site
-from pyscale.slurm.commands import ask, default_partition
+from pyscale.slurm.commands import default_partition, sinfo
 from pyscale.statusview import duration
 from pyscale.store.folder import submissions_of
 from pyscale.sweep import Sweep
@@ -311,5 +311,5 @@ def _node_cores(partition: str | None) -> int | None:
         named = partition or default_partition()
     except UserError:
         return None
-    told = ask("sinfo", "--noheader", "--Node", f"--partition={named}", "--format=%c")
+    told = sinfo("%c", "--Node", f"--partition={named}")
     return max((int(cores) for cores in told.out.split() if cores.isdigit()), default=None)

@@ -171,7 +171,7 @@ class Holder:
             # A pilot that lives on finds that nobody recorded its job, and ends.
             with suppress(SlurmSilent):
                 cancel(strays)
-            self._append("jobs_ended", detail=str(len(strays)))
+                self._append("jobs_ended", detail=str(len(strays)))
 
     def _submit(self) -> None:
         """Submit as many allocations as the trials left need, each after the one before."""

@@ -132,12 +132,20 @@ def masked(*signals: signal.Signals) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _hear_termination() -> None:
+    """Let what is started while this thread blocks SIGTERM be ended by it; for `preexec_fn`."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+
+
 def main(arguments: list[str]) -> int:
     """Run a program that ends when the process that asked for it does; return its exit code."""
     parent, *command = arguments
-    with subprocess.Popen(command) as program:
+    # A SIGTERM between the start and the handler would end this alone.
+    with masked(signal.SIGTERM):
+        program = subprocess.Popen(command, preexec_fn=_hear_termination)  # noqa: PLW1509
         # The program cleans up when it is told to end, as it does not when it is killed.
         signal.signal(signal.SIGTERM, lambda *_: program.terminate())
+    with program:
         end_with_parent(int(parent), signal.SIGTERM)
         returncode = program.wait()
     # As a shell tells it: 128 and the number of the signal.

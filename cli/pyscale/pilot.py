@@ -13,7 +13,7 @@ from pyscale.errors import UserError
 from pyscale.executors.stepends import AllocationEndedError, own_end_s
 from pyscale.executors.steps import StepExecutor
 from pyscale.executors.submission import asked_by_window
-from pyscale.interruption import termination_as_interrupt
+from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.plan import Plan, Trial
 from pyscale.runtimes.frozen import runtime_of
 from pyscale.slurm.queue import SlurmSilent, cancel
@@ -97,7 +97,9 @@ def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
             if course.why_stop is not None:
                 raise UserError(course.why_stop)
     except BaseException:
-        executor.end_all()
+        # Slurm asks again, and that must not leave half of it running.
+        with blocked(*ENDING):
+            executor.end_all()
         raise
     journal.append("run_finished")
 

@@ -18,7 +18,7 @@ from pyscale.errors import UserError
 from pyscale.plan import Plan
 from pyscale.report.wording import plural
 from pyscale.sites import Site
-from pyscale.slurm.commands import NEEDED, Answer, ask, nodes_of, slurm_is_here, told
+from pyscale.slurm.commands import NEEDED, Answer, ask, nodes_of, sinfo, slurm_is_here, told
 
 PARTITION = "slurm.partition."
 """Begin of the names of checks of a partition."""
@@ -93,7 +93,7 @@ def _commands() -> Finding:
 
 
 def _controller() -> Finding:
-    answer = ask("sinfo", "--noheader", "--format=%R")
+    answer = sinfo("%R")
     if answer.code == 0:
         return ok("slurm.controller", f"the controller answers: {' '.join(answer.out.split())}")
     return problem(

@@ -159,14 +159,25 @@ def _follow(process: subprocess.Popen[bytes], advance: Advance, size_bytes: int 
             process.wait(LOOK_EVERY_S)
             return
         except subprocess.TimeoutExpired:
-            written = shown
-            with suppress(psutil.Error):
-                written = int(watched.io_counters().write_chars)
+            written = _written(watched)
         # A pull copies the file once more at its end.
         if size_bytes is not None:
             written = min(written, size_bytes)
         advance(max(0, written - shown))
         shown = max(shown, written)
+
+
+def _written(process: psutil.Process) -> int:
+    """Bytes that a process and all that it started have written so far."""
+    # Linux adds those of a child only when it has ended, and the container program is a child.
+    family = [process]
+    with suppress(psutil.Error):
+        family += process.children(recursive=True)
+    written = 0
+    for each in family:
+        with suppress(psutil.Error):
+            written += int(each.io_counters().write_chars)
+    return written
 
 
 def _last_line(said: IO[bytes]) -> str:

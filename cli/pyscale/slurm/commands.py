@@ -97,8 +97,10 @@ def without_defaults(prefix: str) -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith(prefix)}
 
 
-def _sinfo(fields: str, *options: str) -> Answer:
-    return ask("sinfo", "--noheader", *options, f"--format={fields}")
+def sinfo(fields: str, *options: str) -> Answer:
+    """Ask for fields of partitions or nodes, whatever the user has set for sinfo by hand."""
+    arguments = ("--noheader", *options, f"--format={fields}")
+    return ask("sinfo", *arguments, env=without_defaults("SINFO_"))
 
 
 def nodes_of(partition: str) -> list[NodeState]:
@@ -108,7 +110,7 @@ def nodes_of(partition: str) -> list[NodeState]:
         raise UserError(
             f"unknown partition {partition!r}: this cluster has {', '.join(known) or 'none'}"
         )
-    answer = _sinfo("%N|%T|%E", "--Node", f"--partition={partition}")
+    answer = sinfo("%N|%T|%E", "--Node", f"--partition={partition}")
     if answer.code != 0:
         raise UserError(f"sinfo lists no nodes of {partition}: {answer.complaint}")
     found = (line.strip().split("|", 2) for line in answer.out.splitlines() if line.strip())
@@ -117,7 +119,7 @@ def nodes_of(partition: str) -> list[NodeState]:
 
 def partitions() -> list[str]:
     """Names of the partitions that this user sees."""
-    answer = _sinfo("%R")
+    answer = sinfo("%R")
     if answer.code != 0:
         raise UserError(
             f"Slurm lists no partitions ({answer.complaint}): run this where sinfo works, e.g. "
@@ -128,7 +130,7 @@ def partitions() -> list[str]:
 
 def default_partition() -> str:
     """Partition of jobs that name none; UserError where Slurm does not tell."""
-    answer = _sinfo("%P")
+    answer = sinfo("%P")
     marked = [name for name in answer.out.split() if name.endswith("*")]
     if answer.code != 0 or not marked:
         why = answer.complaint if answer.code != 0 else "none is marked"
@@ -138,7 +140,7 @@ def default_partition() -> str:
 
 def told(partition: str, field: str) -> str:
     """A field of a partition's nodes as sinfo tells it, each value once."""
-    answer = _sinfo(field, f"--partition={partition}")
+    answer = sinfo(field, f"--partition={partition}")
     return " ".join(dict.fromkeys(answer.out.split()))
 
 

@@ -10,12 +10,12 @@ import pytest
 
 from mockruns import site
 from pyscale.doctor.jobrequest import job_requests, plan_requests
-from pyscale.doctor.nodes import script
+from pyscale.doctor.nodes import Probes, script
 from pyscale.doctor.preflight import preflight
 from pyscale.doctor.slurm import refusals, slurm
 from pyscale.errors import UserError
 from pyscale.sites import Site, load_site
-from pyscale.slurm.commands import nodes_of, on_login_node
+from pyscale.slurm.commands import nodes_of, on_login_node, partitions
 
 SINFO = """
 case "$*" in
@@ -68,6 +68,26 @@ def test_nodes_come_once_each_in_the_order_of_their_numbers_and_jobs_go_to_the_d
     assert on_login_node() == ("SLURM_JOB_ID" not in os.environ)
     (request,) = job_requests(subject(), load_site("plain"), None)
     assert request.partition == "night"
+
+
+def test_what_a_user_has_set_for_calls_by_hand_changes_no_answer(
+    cluster, subject, tmp_path, monkeypatch
+):
+    (request,) = job_requests(subject(), load_site("plain"), "day")
+    for name in ("SINFO_PARTITION", "SQUEUE_STATES", "SCANCEL_STATE"):
+        monkeypatch.setenv(name, "RUNNING")
+    cancelled = tmp_path / "cancelled"
+    cluster(
+        sinfo=f'[ "$SINFO_PARTITION" ] || {SINFO.strip()}',
+        squeue='[ "$SQUEUE_STATES" ] || echo "7|PENDING, Resources"',
+        scancel=f'[ "$SCANCEL_STATE" ] || echo "$*" > {cancelled}',
+    )
+    assert partitions() == ["day", "night"]
+    probes = Probes(tmp_path, request)
+    probes.waiting["n1"] = "7"
+    probes.lose_waiting(60.0)
+    assert "(job: pending, resources)" in probes.silent[0].sentence
+    assert cancelled.read_text() == "7\n"
 
 
 def test_a_controller_that_is_down_is_a_problem_only_where_jobs_are_wanted(cluster, subject):
