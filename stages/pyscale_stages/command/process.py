@@ -23,6 +23,8 @@ LOOK_S = 0.01
 """Between two looks whether a container has started; it takes some tenths of a second."""
 PIPE_BYTES = 1 << 20
 """Most that a pipe holds for users, by Linux's default of `/proc/sys/fs/pipe-max-size`."""
+LONGEST_LINE_BYTES = 1 << 16
+"""Of a line that is not at its end, so much is kept for what it may tell."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ class Running:
                     told = process.stderr.read(PIPE_BYTES)
                     if told == b"" and not is_over:
                         selector.unregister(process.stderr)
-                    rest = _heard_of(rest + (told or b""), heard)
+                    rest = _heard_of(rest, told or b"", heard)
                 if is_over:
                     heard.line(rest.decode(errors="replace"))
                     return True
@@ -165,14 +167,15 @@ def run_command(call: Call, fine: Collection[int] = (0,)) -> Heard:
     return heard
 
 
-def _heard_of(told: bytes, heard: Heard) -> bytes:
+def _heard_of(before: bytes, told: bytes, heard: Heard) -> bytes:
     """Repeat what a command said, and take in its whole lines; return what follows them."""
-    *lines, rest = told.split(b"\n")
-    for line in lines:
-        sys.stderr.buffer.write(line + b"\n")
-        heard.line(line.decode(errors="replace"))
+    sys.stderr.buffer.write(told)
     sys.stderr.flush()
-    return rest
+    *lines, rest = (before + told).split(b"\n")
+    for line in lines:
+        heard.line(line.decode(errors="replace"))
+    # A progress bar may have no line break for hours, and would be copied at each look.
+    return rest[-LONGEST_LINE_BYTES:]
 
 
 def end_group(process: subprocess.Popen[bytes]) -> bool:

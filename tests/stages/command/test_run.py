@@ -97,6 +97,13 @@ def test_nothing_is_warned_of_where_the_kernel_does_not_watch_the_input(step, mo
     assert not result.warned
 
 
+def test_a_bar_without_line_breaks_is_repeated_and_what_comes_after_it_is_heard(step, capfd):
+    bar = "sys.stderr.write('10 %\\r' * 40_000 + '100 %\\n::phase write\\ndone')"
+    result = step(f"{COPIES}\n{bar}")
+    assert result.spans[-1].phase == "write"
+    assert capfd.readouterr().err.endswith("10 %\r100 %\n::phase write\ndone")
+
+
 def test_phases_and_numbers_can_be_told_by_a_file(step):
     tells = """
 import json, os, time
