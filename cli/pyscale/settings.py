@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import pooch
 from platformdirs import user_data_path
@@ -45,9 +45,17 @@ def without_login(address: str) -> str:
     return re.sub(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@", r"\1", address)
 
 
+class SuiteLayer(NamedTuple):
+    """Settings that suit a suite, and its file."""
+
+    path: Path
+    values: dict[str, JsonValue]
+
+
 class Settings(BaseSettings):
     """Everything about a run that is not the suite itself."""
 
+    _suite: ClassVar[SuiteLayer | None] = None
     model_config = SettingsConfigDict(
         env_prefix=ENVIRONMENT_PREFIX,
         frozen=True,
@@ -207,15 +215,9 @@ class Settings(BaseSettings):
     def settings_customise_sources(
         cls, *_args: Any, **sources: Any
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take what is given alone: `load_settings` lays the layers over each other."""
-        return (sources["init_settings"],)
-
-
-class SuiteLayer(NamedTuple):
-    """Settings that suit a suite, and its file."""
-
-    path: Path
-    values: dict[str, JsonValue]
+        """Order the layers, strongest first."""
+        layers = reversed(_layers(cls._suite))
+        return (sources["init_settings"], *(source for _, source in layers))
 
 
 def settings_files() -> tuple[Path, Path]:
@@ -239,10 +241,7 @@ def load_settings(suite: SuiteLayer | None = None, **flags: Any) -> Settings:
             f"{did_you_mean(unknown[0], Settings.model_fields)}"
         )
     try:
-        values: dict[str, Any] = {}
-        for _, source in _layers(given, suite):
-            values = _laid_over(values, source())
-        return Settings(**values)
+        return (_suited(suite) if suite else Settings)(**given)
     except SettingsError as error:
         # Of a variable whose value is a table: pydantic names the setting, and not the variable.
         name = next(name for name in Settings.model_fields if f'"{name}"' in str(error))
@@ -260,7 +259,8 @@ def load_settings(suite: SuiteLayer | None = None, **flags: Any) -> Settings:
 
 def value_origins(flags: dict[str, Any], suite: SuiteLayer | None = None) -> dict[str, str]:
     """What each setting's value comes from; those that are built in are absent."""
-    return {key: _named(name, key) for name, source in _layers(flags, suite) for key in source()}
+    layers = [*_layers(suite), (FLAG, InitSettingsSource(Settings, flags))]
+    return {key: _named(name, key) for name, source in layers for key in source()}
 
 
 def users_own(flags: dict[str, Any]) -> set[str]:
@@ -269,10 +269,8 @@ def users_own(flags: dict[str, Any]) -> set[str]:
     return {key for key, origin in origins.items() if origin != DEFAULTS}
 
 
-def _layers(
-    flags: dict[str, Any], suite: SuiteLayer | None
-) -> list[tuple[str, PydanticBaseSettingsSource]]:
-    """Name of each layer and what reads it, the weakest first."""
+def _layers(suite: SuiteLayer | None) -> list[tuple[str, PydanticBaseSettingsSource]]:
+    """Name of each layer below the flags and what reads it, the weakest first."""
     user_file, defaults_file = settings_files()
     return [
         (DEFAULTS, TomlConfigSettingsSource(Settings, defaults_file)),
@@ -283,18 +281,16 @@ def _layers(
         ),
         (str(user_file), TomlConfigSettingsSource(Settings, user_file)),
         (ENVIRONMENT, EnvSettingsSource(Settings)),
-        (FLAG, InitSettingsSource(Settings, flags)),
     ]
 
 
-def _laid_over(lower: dict[str, Any], upper: dict[str, Any]) -> dict[str, Any]:
-    """Values of two layers, of which the upper wins; tables of both are merged key by key."""
-    both = {
-        key: _laid_over(lower[key], value)
-        for key, value in upper.items()
-        if isinstance(value, dict) and isinstance(lower.get(key), dict)
-    }
-    return lower | upper | both
+def _suited(suite: SuiteLayer) -> type[Settings]:
+    """Settings with those that suit a suite above the committed defaults."""
+
+    class Suited(Settings):
+        _suite: ClassVar[SuiteLayer | None] = suite
+
+    return Suited
 
 
 def _axis_values(given: object) -> object:
