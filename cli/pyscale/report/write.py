@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyscale.errors import UserError
+from pyscale.errors import refused_by_disk
 from pyscale.report.csv import write_csv
 from pyscale.report.markdown import write_markdown
 from pyscale.report.methods import write_methods
@@ -16,7 +15,6 @@ from pyscale.report.results import Results
 from pyscale.report.validation import write_validation
 
 PAGE_NAME = "report.html"
-FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 def write_report(
@@ -58,13 +56,7 @@ def write_all_figures(folder: Path, results: Results, *, width_mm: Width) -> lis
 @contextmanager
 def writing_into(folder: Path) -> Iterator[None]:
     """Make a folder for files of a report, and say in a sentence where that is not possible."""
-    try:
+    refusal = f"the report cannot be written into {folder} ({{why}}): name another folder by --out"
+    with refused_by_disk(refusal):
         folder.mkdir(parents=True, exist_ok=True)
         yield
-    except OSError as error:
-        if error.errno in FULL:
-            raise
-        raise UserError(
-            f"the report cannot be written into {folder} ({error.strerror or error}): "
-            "name another folder by --out"
-        ) from error
