@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.drift import drifts
-from pyscale.analysis.judging import OTHER_WORK, Arms, compare_sides
+from pyscale.analysis.judging import MARGIN, OTHER_WORK, Arms, compare_sides
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 
@@ -24,14 +24,20 @@ UNIT_TOLERANCE = 1.5
 
 
 def comparison(
-    base: pl.DataFrame, new: pl.DataFrame, *, interleaved: bool = True, **how: Any
+    base: pl.DataFrame,
+    new: pl.DataFrame,
+    *,
+    interleaved: bool = True,
+    paired: bool = False,
+    at_least: float = MARGIN,
+    scatter: float = 0.0,
 ) -> pl.DataFrame:
     """Compare two tables of trials, as `compared` does, whose configurations nobody summarised."""
     tables = (
         configurations(trials, interleaved=interleaved, drifts=drifts(trials))
         for trials in (base, new)
     )
-    return compared(base, new, *tables, **how)
+    return compared(base, new, *tables, paired=paired, at_least=at_least, scatter=scatter)
 
 
 def compared(
@@ -41,13 +47,14 @@ def compared(
     new_table: pl.DataFrame,
     *,
     paired: bool = False,
-    **how: Any,
+    at_least: float = MARGIN,
+    scatter: float = 0.0,
 ) -> pl.DataFrame:
     """Compare two tables of trials, configuration by configuration of either table.
 
     `paired` is whether equal values of `block` in both are one block, in which both were timed in
     random order; trials of blocks that only one side timed are left out. `verdict` is null where
-    only one table has the configuration, and so are the columns of the other. `judge` takes `how`.
+    only one table has the configuration, and so are the columns of the other; see `judge`.
     """
     sides = (_by_key(base_table), _by_key(new_table))
     unlike = set(other_work(base, new).select("stage", "workers").iter_rows())
@@ -61,7 +68,8 @@ def compared(
         {key: arms.get(key, ([], [])) for key in both if key not in other},
         unlike=other,
         paired=paired,
-        **how,
+        at_least=at_least,
+        scatter=scatter,
     )
     return pl.DataFrame(rows, schema=_SCHEMA)
 
