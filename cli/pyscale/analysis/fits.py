@@ -9,16 +9,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.blockmeans import (
-    TIMED_TO,
-    UPPER,
-    Means,
-    Scatter,
-    Solution,
-    block_means,
-    scatter_of,
-    solve,
-)
+from pyscale.analysis.blockmeans import Means, block_means
 from pyscale.analysis.doubts import TIE
 from pyscale.analysis.growth import ScalingKind, curve_work
 from pyscale.analysis.intervals import CONFIDENCE, Array
@@ -33,6 +24,7 @@ from pyscale.analysis.laws import (
     Residual,
     refusal,
 )
+from pyscale.analysis.leastsquares import TIMED_TO, UPPER, Scatter, Solution, scatter_of, solve
 from pyscale.analysis.losses import GROUP, OfCurve
 from pyscale.analysis.optimum import optimum
 
