@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 import tifffile
 
-from pyscale.runreport import pictures_of
+from pyscale.runpictures import pictures_of
 from pyscale.store.folder import RunFolder
 
 
