@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import re
+import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -120,7 +121,10 @@ class Movie:
     @cached_property
     def _tiff(self) -> tifffile.TiffFile:
         """The one file, kept open: finding page n of a TIFF means walking past n others."""
-        return _opened(self.files[0])
+        tiff = _opened(self.files[0])
+        # Pages and file refer to each other, so that without this the collector closes it.
+        weakref.finalize(self, tiff.close)
+        return tiff
 
     def _read_file(self, path: Path, channel: int | None) -> Pixels:
         with _opened(path) as tiff:
@@ -175,26 +179,30 @@ def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
         raise BadInput(f"{path} is neither a file nor a folder: give OME-TIFF or plain TIFF frames")
     if path.stat().st_size == 0:
         raise BadInput(f"{path} is empty (0 bytes): the copy or download failed; fetch it again")
-    try:
-        with _logged_errors(tifffile.logger()) as complaints:
-            tiff = tifffile.TiffFile(path)
-            holds_images = bool(tiff.pages) and bool(tiff.series)
-    except PermissionError as error:
-        raise BadInput(f"{path} is not readable for this user: change its permissions") from error
-    except Exception as error:  # tifffile raises errors of nearly every kind for broken tags
-        raise BadInput(
-            f"{path} is not a readable TIFF file ({_in_words(error)}): give OME-TIFF or plain "
-            "TIFF frames"
-        ) from error
-    of_axes = [complaint for complaint in complaints if _SAID_OF_AXES in complaint]
-    if of_axes and needs_axes:
-        raise BadInput(
-            f"{path} names axes that do not fit its shape {tiff.series[0].shape}: give the right "
-            "ones by --axes, as in --axes TYX"
-        )
-    if len(complaints) > len(of_axes) or not holds_images:
-        what = next((c for c in complaints if c not in of_axes), "it holds no image")
-        raise BadInput(f"{path} is damaged or truncated ({what}): copy it again")
+    with ExitStack() as if_refused:
+        try:
+            with _logged_errors(tifffile.logger()) as complaints:
+                tiff = if_refused.enter_context(tifffile.TiffFile(path))
+                holds_images = bool(tiff.pages) and bool(tiff.series)
+        except PermissionError as error:
+            raise BadInput(
+                f"{path} is not readable for this user: change its permissions"
+            ) from error
+        except Exception as error:  # tifffile raises errors of nearly every kind for broken tags
+            raise BadInput(
+                f"{path} is not a readable TIFF file ({_in_words(error)}): give OME-TIFF or plain "
+                "TIFF frames"
+            ) from error
+        of_axes = [complaint for complaint in complaints if _SAID_OF_AXES in complaint]
+        if of_axes and needs_axes:
+            raise BadInput(
+                f"{path} names axes that do not fit its shape {tiff.series[0].shape}: give the "
+                "right ones by --axes, as in --axes TYX"
+            )
+        if len(complaints) > len(of_axes) or not holds_images:
+            what = next((c for c in complaints if c not in of_axes), "it holds no image")
+            raise BadInput(f"{path} is damaged or truncated ({what}): copy it again")
+        if_refused.pop_all()
     return tiff
 
 

@@ -31,6 +31,19 @@ def test_a_window_of_a_stack_holds_its_frames_however_often_it_is_read(stack):
         np.testing.assert_array_equal(movie.read(2, 5, channel=0), ramp(6, 5, 7)[2:5])
 
 
+def is_open(path):
+    return any(path.samefile(fd) for fd in Path("/proc/self/fd").iterdir() if fd.exists())
+
+
+def test_a_file_is_open_from_its_first_pixels_until_nothing_holds_its_movie(stack):
+    movie = Movie.open(stack)
+    assert not is_open(stack)
+    movie.read(0, 1)
+    assert is_open(stack)
+    del movie
+    assert not is_open(stack)
+
+
 def test_a_channel_of_a_two_channel_stack_is_that_channel_and_has_longer_runs(tmp_path):
     write_movie(tmp_path / "two.ome.tif", ramp(4, 2, 5, 7), "TCYX")
     movie = Movie.open(tmp_path / "two.ome.tif")
@@ -195,6 +208,7 @@ def test_a_file_of_broken_tags_is_refused(tmp_path, movie, page, tag, value, mat
     with tifffile.TiffFile(path, mode="r+") as tiff:
         tiff.pages[page].aspage().tags[tag].overwrite(value)
     refused(path, match)
+    assert not is_open(path)
 
 
 def test_a_frame_whose_page_is_missing_is_refused(tmp_path):

@@ -1,3 +1,4 @@
+import gc
 import re
 import warnings
 
@@ -33,6 +34,8 @@ def test_both_figures_come_in_three_formats_as_wide_as_asked_for(tmp_path, thin)
 
 @pytest.fixture
 def _no_warning():
+    # What earlier tests left open would be told here.
+    gc.collect()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", DeprecationWarning)
