@@ -91,6 +91,8 @@ def spread_between(
     medians = pl.concat(
         table.group_by(key).agg(pl.col(name).median().alias("median")) for table in runs
     ).join(compared, on=key, how="semi", nulls_equal=True)
+    # Numbers may be 0 or negative, which have no ratio.
+    medians = medians.filter((pl.col("median") > 0).all().over(key))
     found = pl.col("median")
     spreads = medians.group_by(key).agg(runs=pl.len(), spread=found.max() / found.min() - 1)
     largest: Any = spreads.filter(pl.col("runs") > 1)["spread"].max()

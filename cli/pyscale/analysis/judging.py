@@ -23,6 +23,8 @@ OTHER_UNIT = "unit-differs"
 """Reason where both sides give a number in different units."""
 OTHER_DIRECTION = "direction-differs"
 """Reason where a higher number is better for one side only."""
+NO_RATIO = "no-ratio"
+"""Reason where a number is 0 or negative in a trial of either side."""
 
 SIDES = ("base", "new")
 JUDGED = ("p_adjusted", "p_beyond", "verdict", "reason")

@@ -12,6 +12,7 @@ from pyscale.analysis.aggregate import median_rate
 from pyscale.analysis.comparison import spread_between
 from pyscale.analysis.judging import (
     MARGIN,
+    NO_RATIO,
     OTHER_DIRECTION,
     OTHER_UNIT,
     OTHER_WORK,
@@ -80,17 +81,16 @@ def samples(
 ) -> pl.DataFrame:
     """Give every value of every trial that counts: `KEY`, `work` in words, `unit` and `better`.
 
-    `tables` are the stored ones by their key of `MEASURES`. What took no time is left out: nothing
-    can be so many times as long.
+    `tables` are the stored ones by their key of `MEASURES`; of them what took no time is left out:
+    nothing can be so many times as long.
     """
     schema = columns(
         (TEXT, "kind value stage"), (WHOLE, "workers"), (TEXT, "work unit better"), (REAL, "amount")
     )
     found = [_samples(kind, table) for kind, table in tables.items() if not table.is_empty()]
     if measured is not None:
-        known = measured.filter(pl.col("value") > 0)
         found.append(
-            known.select(
+            measured.select(
                 pl.lit(MEASURED).alias("kind"),
                 pl.col("name").alias("value"),
                 *("stage", "workers"),
@@ -201,7 +201,9 @@ def _by_key(table: pl.DataFrame) -> dict[tuple[Any, ...], dict[str, Any]]:
 
 
 def _why_unlike(base: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
-    return next((reason for name, reason in UNLIKE.items() if base[name] != new[name]), None)
+    unlike = (reason for name, reason in UNLIKE.items() if base[name] != new[name])
+    has_ratio = min(*base["amount"], *new["amount"]) > 0
+    return next(unlike, None if has_ratio else NO_RATIO)
 
 
 def _in_order(keys: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

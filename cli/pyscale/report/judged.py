@@ -9,7 +9,14 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.judging import MARGIN, OTHER_DIRECTION, OTHER_UNIT, OTHER_WORK, SIDES
+from pyscale.analysis.judging import (
+    MARGIN,
+    NO_RATIO,
+    OTHER_DIRECTION,
+    OTHER_UNIT,
+    OTHER_WORK,
+    SIDES,
+)
 from pyscale.analysis.judging import reasons as reasons_of
 from pyscale.analysis.machine.comparison import WHY_NOT
 from pyscale.analysis.samples import MEASURED, MEASURES, TITLE, is_primary
@@ -39,6 +46,7 @@ UNLIKE = {
     OTHER_WORK: "the work is another",
     OTHER_UNIT: "base and new give the number in different units",
     OTHER_DIRECTION: "base and new differ in whether higher or lower is better",
+    NO_RATIO: "a number of 0 or below has no ratio",
 }
 """Why what both sides have is not alike, as a clause."""
 

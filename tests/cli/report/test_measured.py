@@ -104,6 +104,7 @@ def test_a_comparison_says_of_each_number_whether_it_is_worse(better, sentence, 
     [
         ({"unit": "px"}, "base and new give the number in different units"),
         ({"better": "lower"}, "base and new differ in whether higher or lower is better"),
+        ({"value": -1.0}, "a number of 0 or below has no ratio"),
     ],
 )
 def test_a_number_that_is_not_alike_says_why_it_is_not_compared(declared, why):
