@@ -163,13 +163,18 @@ class Task(Generic[Params_co]):
         output = self.spec.output
         if output is None:
             return
-        if output.is_dir():
-            (output / WINDOW_FILE).unlink(missing_ok=True)
-        nearest = next(path for path in (output, *output.absolute().parents) if path.exists())
-        if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        try:
+            if output.is_dir():
+                (output / WINDOW_FILE).unlink(missing_ok=True)
+            nearest = next(path for path in (output, *output.absolute().parents) if path.exists())
+            is_writable = nearest.is_dir() and os.access(nearest, os.W_OK)
+            why = "" if is_writable else f"{nearest} is not a writable folder"
+        except OSError as error:
+            why = f"the system says {error.strerror!r}"
+        if why:
             raise BadInput(
-                f"--output {output} cannot become a folder of results, because {nearest} is not "
-                "a writable folder: name another one"
+                f"--output {output} cannot become a folder of results, because {why}: name "
+                "another one"
             )
         # What is written later makes no folder anew that was moved meanwhile.
         output.absolute().parent.mkdir(parents=True, exist_ok=True)
