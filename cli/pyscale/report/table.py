@@ -58,7 +58,7 @@ def read_wall_times(path: Path) -> pl.DataFrame:
     analysed = [column for column in (*COLUMNS, *BESIDE) if column not in NOT_ANALYSED]
     given = [column for column in analysed if column in table.columns]
     needed = (*REQUIRED, "repeat", "block", "task")
-    rows = parsed_rows(path, table.select(given), needed=needed, what="wall time")
+    rows = parsed_rows(path, table, given, needed=needed, what="wall time")
     _check_rows(path, rows)
     _put_on_one_clock(path, rows)
     return typed(rows, given)
@@ -137,7 +137,7 @@ def read_sizes(path: Path) -> pl.DataFrame:
     needed = ("device", SIZE, time)
     check_columns(path, table.columns, needed=needed, known=(*needed, *OF_SIZES))
     given = [column for column in table.columns if column in {*needed, *OF_SIZES}]
-    rows = parsed_rows(path, table.select(given), needed=given, what="time")
+    rows = parsed_rows(path, table, given, needed=given, what="time")
     _check_devices(path, rows)
     refuse_repeats(
         path,

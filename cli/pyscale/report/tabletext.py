@@ -147,12 +147,19 @@ def check_columns(
 
 
 def parsed_rows(
-    path: Path, table: pl.DataFrame, *, needed: Sequence[str], what: str
+    path: Path, table: pl.DataFrame, columns: Sequence[str], *, needed: Sequence[str], what: str
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Turn text into values, each row with its line as the user counts them, but for blank ones."""
+    """Turn text of some columns into values, each row with its line as the user counts them.
+
+    Blank rows are left out.
+    """
     rows = []
-    for line, texts in enumerate(table.iter_rows(named=True), start=2):
-        stripped = {column: (told or "").strip() for column, told in texts.items()}
+    following = 2
+    for texts in table.iter_rows(named=True):
+        # A quoted cell may have lines of its own.
+        line, own = following, sum((text or "").count("\n") for text in texts.values())
+        following += 1 + own
+        stripped = {column: (texts[column] or "").strip() for column in columns}
         if not any(stripped.values()):
             continue
         row: dict[str, Any] = {}

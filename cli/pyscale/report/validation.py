@@ -121,9 +121,9 @@ def _of_stage(stage: StageFinding) -> str:
 
 
 def _value(measure: Measure, at: str = "") -> str:
-    value = "not a number" if measure.value is None else number(measure.value)
+    value = "has no value" if measure.value is None else f"is {number(measure.value)}"
     expected = f"{number(measure.expected)} \N{PLUS-MINUS SIGN} {number(measure.tolerance)}"
-    return f"{measure.name} is {value}{at}, expected {expected}"
+    return f"{measure.name} {value}{at}, expected {expected}"
 
 
 def _speed(speed: Speed) -> str:

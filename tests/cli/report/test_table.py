@@ -104,6 +104,10 @@ def test_published_tables_are_read(references, name):
         ("stage,workers,wall_s,wall_s\na,1,2,3\n", "'wall_s' twice"),
         (HEADER + "a,1,fast\n", "line 2: wall_s 'fast' is not a number"),
         (HEADER + "a,1,2\na,two,2\n", "line 3: workers 'two' is not a whole number"),
+        (
+            'stage,workers,wall_s,note\na,1,2,"of\ntwo"\na,two,2,\n',
+            "line 4: workers 'two' is not a whole number",
+        ),
         (HEADER + "a,1.5,2\n", "'1.5' is not a whole number"),
         (HEADER + "a,1,1_000\n", "'1_000' is not a number"),
         (HEADER + 'a,1,"3,5"\n', "'3,5' is not a number"),

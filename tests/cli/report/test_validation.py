@@ -64,7 +64,7 @@ def test_a_wrong_stage_is_told_with_its_numbers_and_what_the_tolerance_is_from()
 @pytest.mark.parametrize(
     ("segment", "told"),
     [
-        (trial(ap=float("nan")), ["ap is not a number at N = 1"]),
+        (trial(ap=float("nan")), ["ap has no value at N = 1"]),
         (
             trial(2, same=False),
             ["segment: wrong: at N = 2 its output disagrees with the run's own baseline."],

@@ -87,8 +87,6 @@ class SamePatches(NamedTuple):
 
     workers: int
     stages: tuple[str, ...]
-    # Factory and reader of each, like "pyscale (openslide)".
-    makers: tuple[str, ...]
     # Unknown where a checksum is not known, or differs over trials.
     verdict: Literal["same", "different", "unknown"]
 
@@ -313,17 +311,11 @@ def _same_patches(loading: pl.DataFrame, points: pl.DataFrame) -> tuple[SamePatc
         SamePatches(
             workers=group[0]["workers"],
             stages=tuple(point["stage"] for point in group),
-            makers=tuple(map(_maker, group)),
             verdict=_verdict({point["checksum"] for point in group}),
         )
         for group in groups.values()
-        if len(set(map(_maker, group))) > 1
+        if len({(point["factory"], point["reader"]) for point in group}) > 1
     )
-
-
-def _maker(point: Row) -> str:
-    factory, reader = str(point["factory"]), point["reader"]
-    return factory if reader == "auto" else f"{factory} ({reader})"
 
 
 def _verdict(checksums: set[str | None]) -> Literal["same", "different", "unknown"]:
