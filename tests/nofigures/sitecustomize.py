@@ -1,9 +1,22 @@
-"""Python runs it at its start: pyscale finds this in place of what draws its figures."""
+"""Python runs it at its start: pyscale finds this in place of what draws figures and the page."""
 
 import sys
 import types
 
+
+def _instead(name, **functions):
+    sys.modules[name] = module = types.ModuleType(name)
+    vars(module).update(functions)
+
+
+def _nothing(*_, **__):
+    return []
+
+
 if "pyscale" in sys.orig_argv:
-    instead = types.ModuleType("pyscale.report.figures.writing")
-    instead.save = instead.write_figures = instead.write_all_figures = lambda *_, **__: []
-    sys.modules[instead.__name__] = instead
+    _instead(
+        "pyscale.report.figures.writing",
+        **dict.fromkeys(("save", "write_figures", "write_all_figures"), _nothing),
+    )
+    # Its charts take longer to import than a run of a small stage.
+    _instead("pyscale.report.page.write", write_page=lambda folder, _: folder / "report.html")
