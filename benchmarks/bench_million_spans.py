@@ -150,9 +150,9 @@ def report(folder: Path) -> None:
 
     from pyscale.analysis.trials import trial_table
     from pyscale.analysis.workers import worker_table
+    from pyscale.evaluation.results import analysed
     from pyscale.report.context import ReportContext
     from pyscale.report.write import write_report
-    from pyscale.results import analysed
 
     took("import")
     tasks = pl.read_parquet(folder / "tasks.parquet")

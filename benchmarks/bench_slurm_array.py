@@ -23,14 +23,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from paired import compare
 from pyscale.executors.protocol import Batch
 from pyscale.executors.slurm import SlurmExecutor
-from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.planner import make_plan
+from pyscale.planning.sites import Request, Site
+from pyscale.planning.suite import load_suite
 from pyscale.settings import load_settings
-from pyscale.sites import Request, Site
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Journal
 from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder
-from pyscale.suite import load_suite
 from slurm.cluster import SlurmCluster, running_cluster
 
 AT_ONCE = 8

@@ -22,17 +22,17 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from mockexecutor import MockEnd, MockExecutor
 from paired import compare, seconds
 from pyscale.executors.protocol import Batch
-from pyscale.plan import Trial
-from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
+from pyscale.planning.plan import Trial
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.planner import make_plan
+from pyscale.planning.suite import load_suite
+from pyscale.progress.status import run_status
 from pyscale.settings import load_settings
-from pyscale.status import run_status
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Journal
 from pyscale.store.lock import run_lock
 from pyscale.store.records import LAUNCH_FILE, ORDER_FILE, SPEC_FILE, Jobs, LaunchRecord, TaskOrder
 from pyscale.store.taskfiles import read_task, write_jobs, write_order
-from pyscale.suite import load_suite
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskSpec
 

@@ -16,9 +16,9 @@ import submitit
 
 from paired import compare
 from pyscale.executors.local import LocalExecutor
+from pyscale.executors.placement import Placement
 from pyscale.executors.protocol import Batch
-from pyscale.placement import Placement
-from pyscale.plan import Trial
+from pyscale.planning.plan import Trial
 from pyscale.store.records import EXIT_FILE, TaskOrder
 
 REPEATS = 11

@@ -6,7 +6,7 @@ says what limits scaling at N = 4, of causes that `cause()` makes. Any field can
 
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.causes import Cause, Limits
-from pyscale.analysis.requests import Request
+from pyscale.analysis.resource_request import Request
 
 GIB = 1 << 30
 CURVE = {"suite": "demo", "stage": "segment", "device": "cpu"}

@@ -7,14 +7,14 @@ times. A trial takes longer in each later block, and all that is `slower` so man
 import json
 
 from mockexecutor import MockExecutor
-from pyscale.benchmark import execute
-from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
+from pyscale.measuring.benchmark import execute
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.planner import make_plan
+from pyscale.planning.suite import Suite, SuiteStage
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import PROVENANCE_FILE
 from pyscale.store.records import RESULT_FILE, SURROUNDINGS_FILE, Bystanders, Surroundings
-from pyscale.suite import Suite, SuiteStage
 from pyscale_stages.loading import BatchWindow, Diversity, Loading
 from pyscale_stages.reconstruction import Iteration, Reconstruction, Tiling
 

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from mockexecutor import MockEnd, MockExecutor
-from pyscale.benchmark import execute
-from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
+from pyscale.measuring.benchmark import execute
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.planner import make_plan
+from pyscale.planning.sites import Site
+from pyscale.planning.suite import load_suite
 from pyscale.settings import Settings
-from pyscale.sites import Site
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Journal
 from pyscale.store.taskfiles import read_task
-from pyscale.suite import load_suite
 from pyscale_stages.moviewriter import write_movie
 
 PIPELINE = load_suite("pipeline")

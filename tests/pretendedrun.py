@@ -7,11 +7,13 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import NamedTuple
 
-from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
+from pyscale.measuring.taskwriter import TaskWriter
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.planner import make_plan
+from pyscale.planning.sites import load_site
+from pyscale.planning.suite import load_suite
 from pyscale.runtimes.protocol import NativeRuntime
 from pyscale.settings import load_settings
-from pyscale.sites import load_site
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Event
 from pyscale.store.records import (
@@ -32,8 +34,6 @@ from pyscale.store.records import (
     TrialCache,
 )
 from pyscale.store.taskfiles import write_jobs
-from pyscale.suite import load_suite
-from pyscale.taskwriter import TaskWriter
 from pyscale_stages.contract import (
     Agreement,
     Counters,

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from pyscale.executors.submission import script, submissions
-from pyscale.grid import unfolded
-from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
+from pyscale.planning.grid import unfolded
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.planner import make_plan
+from pyscale.planning.sites import Override, load_site
+from pyscale.planning.suite import Suite, SuiteStage, load_suite
 from pyscale.sbatch.emit import render
 from pyscale.settings import Settings
-from pyscale.sites import Override, load_site
 from pyscale.store.provenance import ImageFile
-from pyscale.suite import Suite, SuiteStage, load_suite
 
 GPUS = Override(device="cuda", gpus=4, gpu_type="a100")
 MOVIE = Path("/data/my movie, [1].tif")

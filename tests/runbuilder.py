@@ -11,8 +11,8 @@ from pyscale.analysis.scaling import configurations
 from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.workers import worker_table
+from pyscale.evaluation.results import analysed
 from pyscale.report.context import ReportContext
-from pyscale.results import analysed
 from pyscale.store.tables import span_schema, task_schema
 
 RUN_START = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)

@@ -10,7 +10,7 @@ import typer
 
 from pyscale.analysis.flags import FLAGS
 from pyscale.app import app
-from pyscale.suite import suite_names
+from pyscale.planning.suite import suite_names
 from pyscale.traces.sacct import COMMAND
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -38,7 +38,9 @@ from madeupruns import loader_run, reconstruct_run
 from pretendedrun import make_run
 from pyscale import DISTRIBUTION
 from pyscale.analysis.machine.findings import MachineFindings
+from pyscale.commands.severalruns import report_several
 from pyscale.console import PIPED_WIDTH, Console
+from pyscale.evaluation.results import results_of as results_of_run
 from pyscale.report.context import ReportContext
 from pyscale.report.cryosparclike import benchmark_files
 from pyscale.report.csv import csv_texts
@@ -48,8 +50,6 @@ from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.terminal import summary_of
 from pyscale.report.validation import write_validation
-from pyscale.results import results_of as results_of_run
-from pyscale.severalruns import report_several
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import PROVENANCE_FILE
 from renderedscripts import SHOWN, shown

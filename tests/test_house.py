@@ -51,7 +51,7 @@ def test_the_structure_names_nothing_that_is_gone():
 
 
 def test_no_module_asks_which_kind_a_stage_is():
-    """Ask for a trait of its work instead (`pyscale/traits.py`)."""
+    """Ask for a trait of its work instead (`planning/traits.py`)."""
     kinds = re.compile(r"is_of_|_entries|loads_patches|makes_images|is_loader|is_reconstruct")
     asking = [
         f"{path.relative_to(ROOT)}: {line.strip()}"
@@ -203,13 +203,13 @@ def test_an_installed_wheel_holds_all_data(installed, tmp_path):
         "import sys\n"
         "import pyscale; assert pyscale.__file__.startswith(sys.prefix)\n"
         "from pyscale.settings import load_settings\n"
-        "from pyscale.suite import load_suite, suite_names\n"
+        "from pyscale.planning.suite import load_suite, suite_names\n"
         "from pyscale.data.registry import load_registry\n"
         "from pyscale.images.catalog import catalog\n"
         "from pyscale.images.content import content_sha256\n"
         "from pathlib import Path\n"
         "from pyscale.references.files import all_references\n"
-        "from pyscale.shipped import shipped\n"
+        "from pyscale.resources import shipped\n"
         "from pyscale.validation.expected import load_expected\n"
         "from pyscale_stages.resources import embedded_model\n"
         "assert load_settings().repeats == 6\n"

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from watchfiles import watch
 
-from pyscale.plan import Trial
+from pyscale.planning.plan import Trial
 from pyscale.store.records import (
     EXIT_FILE,
     LAUNCH_FILE,

@@ -13,11 +13,11 @@ import typer
 
 from pyscale import DISTRIBUTION
 from pyscale.commandhelp import JSON, RUN, Group, argument, group, helped, option, switch
+from pyscale.commands.referencing import reference_app
+from pyscale.commands.resultcommands import advise, compare, import_traces, report
+from pyscale.commands.runcommand import run
 from pyscale.data.commands import data_app
 from pyscale.images.commands import image_app
-from pyscale.referencing import reference_app
-from pyscale.resultcommands import advise, compare, import_traces, report
-from pyscale.runcommand import run
 
 app = typer.Typer(
     name="pyscale",
@@ -65,7 +65,7 @@ app.command(
 @app.command(**helped("pyscale suites"))
 def suites() -> None:
     """List the suites that can be measured."""
-    from pyscale import listings
+    from pyscale.commands import listings
 
     listings.show_suites()
 
@@ -73,7 +73,7 @@ def suites() -> None:
 @app.command(**helped("pyscale runs", "pyscale runs --json"))
 def runs(json: bool = JSON) -> None:
     """List the runs, newest first."""
-    from pyscale import listings
+    from pyscale.commands import listings
 
     listings.show_runs(as_json=json)
 
@@ -88,7 +88,7 @@ def status(
     """Show where a run stands."""
     if watch + json + log > 1:
         raise typer.BadParameter("give one of --watch, --json and --log")
-    from pyscale import statusview
+    from pyscale.progress import statusview
 
     statusview.show(run, watch=watch, as_json=json, log=log)
 
@@ -99,7 +99,7 @@ def cancel(run: str | None = RUN) -> None:
 
     `pyscale run --resume RUN` finishes it later.
     """
-    from pyscale import running
+    from pyscale.commands import running
 
     running.cancel(run)
 
@@ -118,7 +118,7 @@ def hardware(json: bool = JSON) -> None:
 
     Every result records it.
     """
-    from pyscale import listings
+    from pyscale.commands import listings
 
     listings.show_hardware(as_json=json)
 
@@ -151,7 +151,7 @@ def doctor(
 @config_app.command("show", **helped("pyscale config show --json"))
 def config_show(json: bool = JSON) -> None:
     """Show every setting and where it comes from."""
-    from pyscale import listings
+    from pyscale.commands import listings
 
     listings.show_settings(as_json=json)
 

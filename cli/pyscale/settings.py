@@ -27,8 +27,8 @@ from pydantic_settings import (
 
 from pyscale.analysis.spending import Prices
 from pyscale.errors import UserError
-from pyscale.shipped import shipped
-from pyscale.suite import GridValue, Layout, Start
+from pyscale.planning.suite import GridValue, Layout, Start
+from pyscale.resources import shipped
 from pyscale.tomlfile import parsed
 from pyscale_stages.contract import Device
 from pyscale_stages.wording import did_you_mean, first_problem

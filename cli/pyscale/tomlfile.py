@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pyscale.errors import UserError, problems_told
-from pyscale.shipped import shipped
+from pyscale.resources import shipped
 from pyscale_stages.contract import Record
 from pyscale_stages.wording import did_you_mean
 

@@ -5,7 +5,7 @@ import pytest
 from browser.chromium import Visitor, find_chromium, patient_context, running_chromium
 from browser.reports import MADE_UP, without_figures, written
 from pretendedrun import make_run
-from pyscale.reporting import report_runs
+from pyscale.commands.reporting import report_runs
 
 
 # Not for the whole session: while it runs, no other test in this process could use asyncio.

@@ -22,6 +22,8 @@ from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.evaluation.results import ReportOptions, analysed
+from pyscale.evaluation.results import results_of as results_of_folder
 from pyscale.references.files import all_references
 from pyscale.references.matchingranks import matching_loading, matching_reconstruct
 from pyscale.references.model import Referred
@@ -30,8 +32,6 @@ from pyscale.report.csv import FILES, RARE_FILES
 from pyscale.report.page import values
 from pyscale.report.results import Results
 from pyscale.report.write import write_report
-from pyscale.results import ReportOptions, analysed
-from pyscale.results import results_of as results_of_folder
 from runbuilder import RunBuilder
 
 KEYS = {one.table: one.key for one in vars(values).values() if isinstance(one, values.Numbers)}

@@ -6,11 +6,11 @@ import pytest
 
 from commandline import answer_of
 from mockruns import PIPELINE, plan_of, small_movie
-from pyscale import trialrunner
-from pyscale.grid import unfolded
+from pyscale.measuring import trialrunner
+from pyscale.planning.grid import unfolded
+from pyscale.planning.suite import load_suite
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders
-from pyscale.suite import load_suite
 from pyscale_stages.measure.nodename import node_name
 from runbuilder import RunBuilder
 

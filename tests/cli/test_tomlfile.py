@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pyscale import shipped as module
+from pyscale import resources as module
 from pyscale.errors import UserError
-from pyscale.shipped import shipped
-from pyscale.suite import Suite
+from pyscale.planning.suite import Suite
+from pyscale.resources import shipped
 from pyscale.tomlfile import file_of, read_toml, shipped_names
 
 KINDS = ("suite", "site")

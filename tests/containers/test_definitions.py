@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.images.catalog import catalog
-from pyscale.shipped import shipped
+from pyscale.resources import shipped
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 
 CONTAINERS = shipped("containers")

@@ -21,7 +21,7 @@ from pyscale.errors import UserError
 from pyscale.images.lockfile import ImageFolder, sha256_of, verify_image
 from pyscale.images.registrycall import parse_reference
 from pyscale.images.transfer import PullOptions, pull, push, with_images_here
-from pyscale.suite import Suite
+from pyscale.planning.suite import Suite
 from pyscale_stages.errors import ResourceExhausted
 from smallsystem import small_system_in
 

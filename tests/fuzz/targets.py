@@ -144,7 +144,7 @@ def make_tables(folder):
 
 def read_table(path):
     """Advise from it, which analyses it as a report does."""
-    from pyscale.advising import advise
+    from pyscale.commands.advising import advise
 
     choices = {"objective": None, "worker_hours": None, "dialect": "sbatch", "site": "plain"}
     advise(None, path, **choices, as_json=True)
@@ -204,7 +204,7 @@ NOT_SUITES = {"edges", "pyproject"}
 
 def make_settings(folder):
     """Suites, sites and files of settings, each in a folder of its own."""
-    from pyscale.shipped import shipped
+    from pyscale.resources import shipped
 
     config = shipped("config")
     examples = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -219,10 +219,10 @@ def make_settings(folder):
 
 def read_settings(path):
     """Load it; of a site, write its batch scripts."""
+    from pyscale.planning.sites import load_site
+    from pyscale.planning.suite import load_suite
     from pyscale.sbatch.emit import render
     from pyscale.settings import load_settings
-    from pyscale.sites import load_site
-    from pyscale.suite import load_suite
 
     if (path / "suites.toml").exists():
         load_suite(str(path / "suites.toml"))
@@ -235,10 +235,10 @@ def read_settings(path):
 
 @cache
 def _plan():
-    from pyscale.planentry import Dataset
-    from pyscale.planning import make_plan
+    from pyscale.planning.planentry import Dataset
+    from pyscale.planning.planner import make_plan
+    from pyscale.planning.suite import load_suite
     from pyscale.settings import Settings
-    from pyscale.suite import load_suite
 
     settings = Settings().model_dump(mode="json")
     movie = Dataset(Path("/data/movie.tif"), 8)
@@ -256,9 +256,9 @@ def make_runs(folder):
 
 def read_run(path):
     """Ask for its state, its story, its results and its advice."""
+    from pyscale.evaluation.results import results_of
+    from pyscale.progress.statusview import show
     from pyscale.report.terminal import summary_of
-    from pyscale.results import results_of
-    from pyscale.statusview import show
     from pyscale.store.folder import find_run
 
     show(str(path), watch=False, as_json=True, log=False)
@@ -275,7 +275,7 @@ def make_descriptions(folder):
 def read_description(path):
     """Make a suite of it, which must be one that is accepted."""
     from pyscale.descriptions.importing import import_stage
-    from pyscale.suite import load_suite
+    from pyscale.planning.suite import load_suite
 
     out = path.with_name("suite.toml")
     out.unlink(missing_ok=True)

@@ -16,8 +16,8 @@ import pytest
 
 from commandline import answer_in
 from movingsquares import write_moving_squares
+from pyscale.commands.running import executor_for
 from pyscale.processes import wait_until_ended
-from pyscale.running import executor_for
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.lock import lock_holder
@@ -248,7 +248,7 @@ if "pyscale" in sys.orig_argv:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("module", ["typer", "pyscale.planning"])
+@pytest.mark.parametrize("module", ["typer", "pyscale.planning.planner"])
 def test_a_command_that_has_hardly_begun_ends_in_a_word(
     start, home, labels, monkeypatch, module, number
 ):

@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from pyscale.suite import load_suite
+from pyscale.planning.suite import load_suite
 
 pytestmark = pytest.mark.slow
 

@@ -4,10 +4,10 @@ import subprocess
 
 import pytest
 
-from pyscale.analysis.requests import Request
+from pyscale.analysis.resource_request import Request
+from pyscale.planning.sites import Request as SiteRequest
+from pyscale.planning.sites import Site
 from pyscale.report.directives import directives
-from pyscale.sites import Request as SiteRequest
-from pyscale.sites import Site
 from pyscale_stages.registry import load_stage
 
 SITE = {"name": "tests", "summary": "the cluster of the tests"}

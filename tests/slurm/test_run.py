@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from pyscale.evaluation.results import results_of
 from pyscale.executors.submission import script, submissions
-from pyscale.results import results_of
 from pyscale.slurm.queue import job_name, jobs_named
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables

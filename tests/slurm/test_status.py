@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 import pytest
 
 from mockruns import plan_of
-from pyscale import statusview
-from pyscale.planentry import Dataset
-from pyscale.sites import load_site
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.sites import load_site
+from pyscale.planning.suite import load_suite
+from pyscale.progress import statusview
+from pyscale.progress.status import run_status
 from pyscale.slurm.queue import job_name
-from pyscale.status import run_status
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.lock import run_lock
 from pyscale.store.records import LAUNCH_FILE, ORDER_FILE, Jobs, LaunchRecord, TaskOrder
 from pyscale.store.taskfiles import write_jobs, write_order
-from pyscale.suite import load_suite
 from trials import end_task
 
 N_TASKS = 4

@@ -8,7 +8,7 @@ from datetime import datetime
 import polars as pl
 import pytest
 
-from pyscale.reporting import report_table
+from pyscale.commands.reporting import report_table
 from pyscale.traces.command import import_traces
 from pyscale.traces.sacct import COMMAND
 

@@ -10,15 +10,15 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from pyscale.data.registry import load_registry
-from pyscale.gridaxes import AXES_OF_ALL
 from pyscale.images.catalog import catalog
-from pyscale.plan import Plan
+from pyscale.planning.gridaxes import AXES_OF_ALL
+from pyscale.planning.plan import Plan
+from pyscale.planning.suite import MOVIE, PLACE, SLIDES, TRUTH, Layout, load_suite, suite_names
+from pyscale.resources import shipped
 from pyscale.settings import Settings
-from pyscale.shipped import shipped
 from pyscale.store import records
 from pyscale.store.journal import Event
 from pyscale.store.provenance import Provenance
-from pyscale.suite import MOVIE, PLACE, SLIDES, TRUTH, Layout, load_suite, suite_names
 from pyscale_stages.contract import PHASES, Device, GpuSharing, TaskResult, Verb, WorkerRecord
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.residency import CacheState

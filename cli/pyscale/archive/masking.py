@@ -11,7 +11,7 @@ from typing import Any
 from pyscale.archive import fields
 from pyscale.archive.mask import Mask
 from pyscale.images.lockfile import LOCK_NAME
-from pyscale.suite import load_suite, suite_names
+from pyscale.planning.suite import load_suite, suite_names
 from pyscale.tomlfile import shipped_names
 
 _MASKED = "masked"

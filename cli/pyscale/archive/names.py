@@ -14,7 +14,7 @@ from typing import Any
 from pyscale.archive import fields
 from pyscale.archive.mask import Mask
 from pyscale.errors import refused_by_disk
-from pyscale.plan import Plan
+from pyscale.planning.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.lock import lock_holder
 from pyscale.store.provenance import read_provenance

@@ -166,8 +166,8 @@ def path(
 def _opened(data_folder: Path | None, mirror: str | None) -> tuple[Registry, Settings]:
     from pyscale.data.registry import load_registry
     from pyscale.data.verify import refuse_file
+    from pyscale.resources import shipped
     from pyscale.settings import load_settings
-    from pyscale.shipped import shipped
 
     settings = load_settings(data_folder=data_folder, mirror=mirror)
     refuse_file(settings.data_folder)

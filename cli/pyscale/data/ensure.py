@@ -14,10 +14,10 @@ from pyscale.data.registry import SYNTH_FILE, SYNTH_MOVIE, Kind, load_registry, 
 from pyscale.data.registry import Dataset as Entry
 from pyscale.data.verify import synthetic_kinds
 from pyscale.errors import UserError
-from pyscale.planentry import Dataset
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.suite import OWN_STEP, Suite
+from pyscale.resources import shipped
 from pyscale.settings import Settings
-from pyscale.shipped import shipped
-from pyscale.suite import OWN_STEP, Suite
 from pyscale_stages.command.params import TILE_PX
 from pyscale_stages.command.share import files_of
 from pyscale_stages.command.tiles import tiles_of

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pyscale.errors import UserError, problems_told
+from pyscale.planning.suite import OF_STEPS, Suite
 from pyscale.report.wording import listing
-from pyscale.suite import OF_STEPS, Suite
 from pyscale.tomlfile import written
 from pyscale_stages.command.params import CommandParams
 

@@ -24,9 +24,9 @@ from pyscale.doctor.nodes import ask_nodes
 from pyscale.doctor.slurm import slurm
 from pyscale.doctor.subject import Subject
 from pyscale.images.lockfile import ImageFolder
+from pyscale.planning.runsettings import settings_for
+from pyscale.planning.sites import Site, load_site
 from pyscale.report.wording import plural
-from pyscale.runsettings import settings_for
-from pyscale.sites import Site, load_site
 from pyscale.slurm.commands import nodes_of
 from pyscale_stages.contract import Record
 from pyscale_stages.measure.nodename import node_name

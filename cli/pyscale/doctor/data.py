@@ -12,7 +12,7 @@ from pyscale.data.registry import SYNTH_MOVIE, Registry, load_registry, made_kin
 from pyscale.data.verify import dataset_path, presence
 from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, refused, warning
 from pyscale.doctor.subject import Subject
-from pyscale.shipped import shipped
+from pyscale.resources import shipped
 from pyscale_stages.errors import BadInput
 from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.movie import Movie

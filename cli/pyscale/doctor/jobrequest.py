@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.submission import Submission, submissions
-from pyscale.plan import Plan
+from pyscale.planning.plan import Plan
+from pyscale.planning.sites import Site
 from pyscale.sbatch.held import held_by, is_held, limit_of
 from pyscale.sbatch.options import allocation, as_words, slurm_options
-from pyscale.sites import Site
 from pyscale.slurm.commands import default_partition
 from pyscale_stages.contract import Device
 

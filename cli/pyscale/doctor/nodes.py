@@ -19,7 +19,7 @@ from pyscale.doctor.jobrequest import JobRequest
 from pyscale.doctor.probe import NodeAnswer, Request, answer_file
 from pyscale.errors import UserError, last_line
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
-from pyscale.sites import Site
+from pyscale.planning.sites import Site
 from pyscale.slurm.commands import NodeState, ask, without_defaults
 from pyscale_stages.atomic import write_atomically
 

@@ -25,8 +25,8 @@ from pyscale.doctor.slurm import refusals
 from pyscale.doctor.stages import distinct
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.errors import UserError
-from pyscale.mps import absent, is_installed
-from pyscale.plan import Plan
+from pyscale.executors.mps import absent, is_installed
+from pyscale.planning.plan import Plan
 from pyscale_stages.contract import Stage
 from pyscale_stages.errors import ResourceExhausted, StageError
 from pyscale_stages.libraries import how_to_install

@@ -15,9 +15,9 @@ from pyscale.doctor.findings import (
 )
 from pyscale.doctor.jobrequest import MEMORY_OPTIONS, JobRequest, plan_requests
 from pyscale.errors import UserError
-from pyscale.plan import Plan
+from pyscale.planning.plan import Plan
+from pyscale.planning.sites import Site
 from pyscale.report.wording import plural
-from pyscale.sites import Site
 from pyscale.slurm.commands import NEEDED, Answer, ask, nodes_of, sinfo, slurm_is_here, told
 
 PARTITION = "slurm.partition."

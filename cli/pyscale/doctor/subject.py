@@ -8,17 +8,17 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from pyscale.gridhere import measured_suite, with_system
 from pyscale.images.catalog import image_for
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.transfer import with_images_here
-from pyscale.plan import Plan
-from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
+from pyscale.planning.plan import Plan
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.planner import make_plan
+from pyscale.planning.resolve_grid import measured_suite, with_system
+from pyscale.planning.sites import Site
+from pyscale.planning.suite import load_suite
+from pyscale.planning.sweep import powers_of_two
 from pyscale.settings import Settings
-from pyscale.sites import Site
-from pyscale.suite import load_suite
-from pyscale.sweep import powers_of_two
 from pyscale_stages.contract import Device, Record, Stage
 from pyscale_stages.measure.cpus import first_threads, usable_cpus
 from pyscale_stages.registry import STAGE_NAMES, load_stage

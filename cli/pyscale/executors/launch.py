@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from pyscale.executors.clock import Offset, offset_to
-from pyscale.executors.nodework import do_once_on_this_node
+from pyscale.executors.node_prolog import do_once_on_this_node
 from pyscale.executors.rankend import tell_other_ranks
 from pyscale.interruption import end_with_parent, killed_by
 from pyscale_stages.atomic import write_atomically

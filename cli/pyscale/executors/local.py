@@ -13,6 +13,8 @@ import psutil
 
 from pyscale.executors.containernode import dead_scratch, left_scratch, scratch_prefix
 from pyscale.executors.launch import launch
+from pyscale.executors.mps import end_left, service
+from pyscale.executors.placement import GPUS, Place, Placement
 from pyscale.executors.protocol import WINDOWS, Batch, Executor
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.executors.warmworkers import (
@@ -24,8 +26,6 @@ from pyscale.executors.warmworkers import (
     worker_here,
 )
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
-from pyscale.mps import end_left, service
-from pyscale.placement import GPUS, Place, Placement
 from pyscale.processes import WORKERS_FOLDER, is_task, started_for, wait_until_ended
 from pyscale.store.folder import submissions_of
 from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyscale.plan import Trial
+from pyscale.planning.plan import Trial
 from pyscale.store.records import TaskOrder
 
 WINDOWS = "windows"

@@ -18,7 +18,7 @@ from pyscale.executors.slurmjobs import POLL_S, JobBook, SlurmJob
 from pyscale.executors.submission import Submission, parameters, submit
 from pyscale.executors.waiting import wait_for_any
 from pyscale.interruption import ENDING, blocked
-from pyscale.sites import Site
+from pyscale.planning.sites import Site
 from pyscale.slurm.commands import slurm_is_here
 from pyscale.slurm.queue import QueuedJob, SlurmSilent, array_of, cancel, job_name, jobs_named
 from pyscale.store.folder import RunFolder

@@ -15,7 +15,7 @@ from pyscale.executors.submission import Submission
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.executors.warmsteps import WarmSteps
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
-from pyscale.sites import Site
+from pyscale.planning.sites import Site
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import EXIT_FILE, LAUNCH_FILE

@@ -14,9 +14,9 @@ from typing import Any
 
 from pyscale.errors import UserError
 from pyscale.executors.protocol import WINDOWS, Batch
-from pyscale.plan import Plan, Trial
+from pyscale.planning.plan import Plan, Trial
+from pyscale.planning.sites import Site
 from pyscale.sbatch.options import Allocation, allocation, slurm_options
-from pyscale.sites import Site
 from pyscale.slurm.queue import job_name
 from pyscale.store.records import Requested
 from pyscale_stages.registry import load_stage

@@ -17,8 +17,8 @@ from pyscale.executors.submission import Submission
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.executors.warmworkers import Key, WarmWorker, WarmWorkers, attended, give_tasks
 from pyscale.interruption import ENDING, blocked
+from pyscale.planning.sites import Site
 from pyscale.processes import WORKERS_FOLDER
-from pyscale.sites import Site
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import LAUNCH_FILE, TaskOrder
 from pyscale.store.taskfiles import ended_by_another

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from pyscale.errors import UserError
-from pyscale.shipped import shipped
+from pyscale.resources import shipped
 from pyscale_stages.contract import Device, Record, Stage, StageParams
 from pyscale_stages.wording import did_you_mean
 

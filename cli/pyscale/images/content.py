@@ -18,7 +18,7 @@ import pyscale_stages
 from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition, definition_file
 from pyscale.processes import ran
-from pyscale.shipped import shipped
+from pyscale.resources import shipped
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.registry import load_stage
 from pyscale_stages.resources import MODEL_FOLDERS

@@ -17,7 +17,7 @@ from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition
 from pyscale.images.engine import EXIT_CONTAINER, Engine
 from pyscale.images.lockfile import ImageFolder
-from pyscale.shipped import shipped
+from pyscale.resources import shipped
 from pyscale_stages.binds import ISOLATED
 from pyscale_stages.contract import Record
 from pyscale_stages.hashing import sha256_of

@@ -27,7 +27,7 @@ from pyscale.images.lockfile import (
 )
 from pyscale.images.registrycall import Reference, call_registry
 from pyscale.images.sif import ImageLabels, image_labels, read_sif, refuse_foreign
-from pyscale.suite import Suite
+from pyscale.planning.suite import Suite
 from pyscale_stages.atomic import atomic_path
 
 ARRIVALS = ".arriving"

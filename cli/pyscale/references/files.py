@@ -13,7 +13,7 @@ from pyscale.errors import UserError, problems_told, refused_by_disk
 from pyscale.references.model import NAME_PATTERN, Loaded, Reference, compares_devices
 from pyscale.references.testtable import checked_tests
 from pyscale.report.table import read_sizes, read_wall_times
-from pyscale.shipped import shipped
+from pyscale.resources import shipped
 from pyscale.tomlfile import told_by, written
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.wording import did_you_mean

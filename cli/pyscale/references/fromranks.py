@@ -10,7 +10,7 @@ from pyscale.analysis.findings import PointFindings
 from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.errors import UserError
-from pyscale.plan import Plan
+from pyscale.planning.plan import Plan
 from pyscale.references.fromgrid import without_path
 from pyscale.references.matchingranks import COMPONENTS
 from pyscale.references.model import GPUS, NUM_WORKERS, Content

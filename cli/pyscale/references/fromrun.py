@@ -15,27 +15,27 @@ from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.data.registry import load_registry
 from pyscale.errors import UserError
-from pyscale.plan import Plan
+from pyscale.evaluation.runfacts import facts
+from pyscale.planning.plan import Plan
+from pyscale.planning.suite import suite_names
+from pyscale.planning.sweep import Sweep
+from pyscale.planning.traits import stands_apart
 from pyscale.references.fromgrid import size_sweep
 from pyscale.references.fromranks import of_ranks
 from pyscale.references.fromtests import of_tests
 from pyscale.references.model import WORKERS, Content, Loaded, Reference
 from pyscale.references.workid import work_id_of
-from pyscale.runfacts import facts
-from pyscale.shipped import shipped
+from pyscale.resources import shipped
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import Tables, build_tables
-from pyscale.suite import suite_names
-from pyscale.sweep import Sweep
-from pyscale.traits import stands_apart
 from pyscale_stages.registry import load_stage
 
 HARDWARE = (
     *("processor", "cores", "hardware threads", "frequency governors", "turbo", "memory"),
     *("memory limit", "processor quota", "GPUs", "GPU driver", "GPU power limit (W)"),
 )
-"""What `pyscale.runfacts` tells of nodes and is of their kind, and not of one of them."""
+"""What `runfacts` tells of nodes and is of their kind, and not of one of them."""
 
 
 def reference_from(run: RunFolder, name: str) -> Loaded:

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pyscale.plan import Plan, Trial
+from pyscale.planning.plan import Plan, Trial
+from pyscale.planning.sweep import Sweep
+from pyscale.planning.traits import measures_alone
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import InputFile, read_provenance
-from pyscale.sweep import Sweep
-from pyscale.traits import measures_alone
 
 HOW_MANY = frozenset(
     {

@@ -14,7 +14,7 @@ from pyscale.analysis.causes import Limits
 from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.intervals import LIKELY, SURE, repeats_needed
 from pyscale.analysis.judging import MARGIN
-from pyscale.analysis.requests import MEMORY_MARGIN, TIME_MARGIN, TIME_STEP_S, Request
+from pyscale.analysis.resource_request import MEMORY_MARGIN, TIME_MARGIN, TIME_STEP_S, Request
 from pyscale.analysis.trust import Trust
 from pyscale.report import limits as limit_sentences
 from pyscale.report import scalingkind, sentences

@@ -10,7 +10,7 @@ from pydantic import Field
 from pyscale.analysis.advice import Choice, Objective
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.flags import UNCHECKED
-from pyscale.analysis.requests import Request
+from pyscale.analysis.resource_request import Request
 from pyscale.analysis.trust import Trust, refusal, trust_in
 from pyscale.report.curves import Curve, curves
 from pyscale.report.limits import SHORT, rival

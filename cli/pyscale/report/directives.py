@@ -7,10 +7,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
-from pyscale.analysis.requests import GIB, Request
+from pyscale.analysis.resource_request import GIB, Request
+from pyscale.planning.sites import Site
 from pyscale.report.templating import templates
 from pyscale.sbatch.options import Allocation, asked_at, slurm_options
-from pyscale.sites import Site
 from pyscale_stages.contract import Stage
 
 Dialect = Literal["sbatch", "nextflow", "snakemake"]

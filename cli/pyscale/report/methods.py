@@ -14,7 +14,7 @@ from pyscale.report.context import ReportContext, Work
 from pyscale.report.dictionary import CITED_STATES
 from pyscale.report.results import Results
 from pyscale.report.wording import ABSENT, grouped, listing
-from pyscale.shipped import shipped
+from pyscale.resources import shipped
 from pyscale_stages.atomic import write_atomically
 
 TEXT, BIBLIOGRAPHY = "methods.md", "methods.bib"

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from pyscale.baseversion import BaseVersion, Identity, refuse_in_vain
 from pyscale.doctor.preflight import top_level
 from pyscale.errors import UserError
 from pyscale.images.engine import find_engine
-from pyscale.plan import Plan, Trial
+from pyscale.planning.baseversion import BaseVersion, Identity, refuse_in_vain
+from pyscale.planning.plan import Plan, Trial
 from pyscale.processes import ran
 from pyscale.runtimes import identity
 from pyscale_stages.binds import OPTIONS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyscale.baseversion import OF_BASE
 from pyscale.console import talk
 from pyscale.data.progress import Report
 from pyscale.errors import UserError
@@ -13,7 +12,8 @@ from pyscale.images.content import content_sha256
 from pyscale.images.engine import Engine, find_engine
 from pyscale.images.lockfile import ImageFolder, Verdict, sha256_of, verdict_on
 from pyscale.images.sif import PREFIX, UNKNOWN, read_sif, refuse_foreign
-from pyscale.plan import Plan
+from pyscale.planning.baseversion import OF_BASE
+from pyscale.planning.plan import Plan
 from pyscale.runtimes.apptainer import ApptainerRuntime
 from pyscale.runtimes.base import refuse_changed_base
 from pyscale.runtimes.containererrors import SLOW_START, unpacked_its_image, why_no_container

@@ -14,23 +14,23 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pyscale import DISTRIBUTION
-from pyscale.benchmark import plan_run
 from pyscale.console import talk
 from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
 from pyscale.executors.submission import refuse_shared_gpus
-from pyscale.plan import Plan
-from pyscale.planning import warn_of_too_many_workers
+from pyscale.measuring.benchmark import plan_run
+from pyscale.planning.plan import Plan
+from pyscale.planning.planner import warn_of_too_many_workers
+from pyscale.planning.runsettings import settings_for
+from pyscale.planning.sites import Site, load_site
+from pyscale.planning.suite import Suite, suite_names
+from pyscale.planning.traits import measures_alone
 from pyscale.report.wording import listing
-from pyscale.runsettings import settings_for
+from pyscale.resources import shipped
 from pyscale.runtimes.frozen import frozen_images
 from pyscale.sbatch.jobs import Job
 from pyscale.sbatch.options import warn_of_no_gpus
-from pyscale.shipped import shipped
-from pyscale.sites import Site, load_site
 from pyscale.store.provenance import ImageFile
-from pyscale.suite import Suite, suite_names
-from pyscale.traits import measures_alone
 
 SUBMIT_FILE = "submit.sh"
 MEASURING = (

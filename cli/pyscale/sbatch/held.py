@@ -9,10 +9,10 @@ from pydantic import Field
 
 from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.submission import asked_by_window, submissions
-from pyscale.plan import Plan
+from pyscale.planning.plan import Plan
+from pyscale.planning.sites import Site
 from pyscale.report.wording import listing
 from pyscale.sbatch.options import Allocation, ranks_over_nodes, slurm_options
-from pyscale.sites import Site
 from pyscale.slurm.commands import longest_of_partition_min
 from pyscale_stages.contract import Record
 

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from jinja2 import Environment
 
 from pyscale.images.engine import Engine
-from pyscale.plan import Plan, Trial, TrialInput
+from pyscale.planning.plan import Plan, Trial, TrialInput
+from pyscale.planning.sites import Site
+from pyscale.planning.traits import has_own_work, stands_apart
 from pyscale.sbatch.options import Allocation, allocation, as_words, slurm_options
-from pyscale.sites import Site
 from pyscale.store.provenance import ImageFile
-from pyscale.traits import has_own_work, stands_apart
 from pyscale_stages.binds import OPTIONS, task_binds
 from pyscale_stages.contract import Device, Stage, Surroundings, TaskSpec
 from pyscale_stages.registry import load_stage

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from pyscale.errors import UserError
-from pyscale.plan import Plan
+from pyscale.planning.plan import Plan
+from pyscale.planning.sites import Request, Site
 from pyscale.report.wording import listing
-from pyscale.sites import Request, Site
 from pyscale_stages.contract import Device, Record, Stage
 
 DEFAULT_TIME_MIN = 60

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale.data.registry import load_registry
 from pyscale.errors import UserError
-from pyscale.plan import Plan
-from pyscale.shipped import shipped
+from pyscale.planning.plan import Plan
+from pyscale.resources import shipped
 from pyscale.store.crateactions import add_actions, add_described, add_file, iso
 from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.journal import Event, Journal

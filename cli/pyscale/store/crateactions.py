@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pyscale.baseversion import BaseVersion
-from pyscale.plan import Trial
+from pyscale.planning.baseversion import BaseVersion
+from pyscale.planning.plan import Trial
 from pyscale.report.wording import plural
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import TABLES, TASKS_FILE

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pyscale.errors import UserError, refused_by_disk
-from pyscale.plan import Plan, Trial
+from pyscale.planning.plan import Plan, Trial
 from pyscale.processes import SUBMISSIONS_FOLDER
 from pyscale.store.provenance import Containers, write_provenance
 from pyscale_stages.atomic import write_atomically

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pyscale.plan import Trial
+from pyscale.planning.plan import Trial
 from pyscale.runtimes.containererrors import SLOW_START
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance

@@ -11,10 +11,10 @@ import polars as pl
 from pyscale.analysis.declared import row_of, schema_of
 from pyscale.analysis.ranks.loader import SETTINGS, setting_columns
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
-from pyscale.plan import Trial
-from pyscale.retrying import MEMORY_LIMIT
+from pyscale.planning.plan import Trial
+from pyscale.planning.traits import has_own_work, shares_result
 from pyscale.store.records import TaskRecord
-from pyscale.traits import has_own_work, shares_result
+from pyscale.store.retrying import MEMORY_LIMIT
 from pyscale_stages.contract import AnySample, TaskError, TaskResult
 from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.loading import Loading

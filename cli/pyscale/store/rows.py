@@ -10,7 +10,7 @@ from typing import Any
 
 from pyscale.analysis.declared import row_of
 from pyscale.analysis.lanes import most_at_once
-from pyscale.plan import Trial
+from pyscale.planning.plan import Trial
 from pyscale.processes import WORKERS_FOLDER
 from pyscale.store.folder import RunFolder
 from pyscale.store.ranktables import loading_rows, reconstruction_rows

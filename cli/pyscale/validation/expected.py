@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import Field, JsonValue, StringConstraints
 
 from pyscale.errors import UserError, problems_told
-from pyscale.plan import Plan, Trial
-from pyscale.shipped import shipped
+from pyscale.planning.plan import Plan, Trial
+from pyscale.resources import shipped
 from pyscale_stages.contract import Record
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pyscale.plan import Trial
+from pyscale.planning.plan import Trial
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import TaskRecord
 from pyscale.store.taskfiles import RecordError, read_task

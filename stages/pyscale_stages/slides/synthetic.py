@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from pyscale_stages.contract import Record
-from pyscale_stages.synth.wholefolder import Kind, make_whole
+from pyscale_stages.synth.atomic_folder import Kind, make_whole
 
 PARAMS_FILE = "slides.json"
 KIND = Kind("synthetic slides", "holds no synthetic slides", PARAMS_FILE)

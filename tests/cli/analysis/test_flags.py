@@ -14,8 +14,8 @@ from pyscale.analysis.flags import (
 )
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
+from pyscale.evaluation.results import analysed
 from pyscale.report.context import ReportContext
-from pyscale.results import analysed
 
 STEADY = [100.0, 101, 99, 100.5, 99.5, 100.2]
 TURNS = [10.0 * window for window in range(6)]

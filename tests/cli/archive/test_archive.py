@@ -19,12 +19,12 @@ from pyscale.archive.mask import Mask
 from pyscale.archive.masking import masked_record
 from pyscale.archive.names import own_code
 from pyscale.errors import UserError
-from pyscale.planentry import Dataset
-from pyscale.results import results_of
+from pyscale.evaluation.results import results_of
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.suite import load_suite
 from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.lock import run_lock
-from pyscale.suite import load_suite
 from pyscale_stages.contract import TaskError
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.timing import Call

@@ -16,9 +16,10 @@ from pydantic import BaseModel
 
 from mockruns import carry_out, plan_of
 from pyscale.archive.archive import archive
-from pyscale.planentry import Dataset
-from pyscale.runreport import report_run
-from pyscale.sites import Request, Site
+from pyscale.evaluation.runreport import report_run
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.sites import Request, Site
+from pyscale.planning.suite import Suite, SuiteStage
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event
 from pyscale.store.provenance import Provenance
@@ -32,7 +33,6 @@ from pyscale.store.records import (
     TrialCache,
 )
 from pyscale.store.schema1 import SAMPLES
-from pyscale.suite import Suite, SuiteStage
 from pyscale_stages.contract import TaskResult, TaskSpec
 from pyscale_stages.measure.stamp import Stamp
 

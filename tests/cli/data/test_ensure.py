@@ -6,9 +6,9 @@ import pytest
 from datamirror import MADE_MOVIE, MADE_SLIDES, registry_of, row
 from pyscale.data.ensure import find_movie
 from pyscale.errors import UserError
-from pyscale.planentry import Dataset
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.suite import Suite, SuiteStage, load_suite
 from pyscale.settings import Settings
-from pyscale.suite import Suite, SuiteStage, load_suite
 from pyscale_stages.moviewriter import write_movie
 
 SMALL = {"frames": 3, "height_px": 64, "width_px": 64, "cells": 3, "radius_px": 5}

@@ -19,7 +19,7 @@ from pyscale.data.progress import asked
 from pyscale.data.registry import load_registry
 from pyscale.data.verify import data_errors_explained
 from pyscale.errors import UserError
-from pyscale.shipped import shipped
+from pyscale.resources import shipped
 
 NOWHERE = "http://127.0.0.1:9"
 ENDLESS = {"length": False}

@@ -5,7 +5,7 @@ import pytest
 
 from pyscale.data.registry import load_registry
 from pyscale.errors import UserError
-from pyscale.shipped import shipped
+from pyscale.resources import shipped
 from pyscale_stages.slides.synthetic import SlidesParams
 
 FILES = f"""[["cells.tif", 10, "{"0" * 64}"]]"""

@@ -7,7 +7,7 @@ import pytest
 
 from commandline import answer_of
 from describedtools import BILAYERS, CWL, CYTOMINE, EVERY, written
-from pyscale.suite import load_suite
+from pyscale.planning.suite import load_suite
 
 
 @pytest.fixture

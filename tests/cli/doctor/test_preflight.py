@@ -8,8 +8,8 @@ import pytest
 from mockruns import plan_of
 from pyscale.doctor.preflight import before_run, preflight, room
 from pyscale.errors import UserError
-from pyscale.planentry import Dataset
-from pyscale.suite import load_suite
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.suite import load_suite
 from pyscale_stages.errors import ResourceExhausted
 
 

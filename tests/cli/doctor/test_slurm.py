@@ -14,7 +14,7 @@ from pyscale.doctor.nodes import Probes, script
 from pyscale.doctor.preflight import preflight
 from pyscale.doctor.slurm import refusals, slurm
 from pyscale.errors import UserError
-from pyscale.sites import Site, load_site
+from pyscale.planning.sites import Site, load_site
 from pyscale.slurm.commands import nodes_of, on_login_node, partitions
 
 SINFO = """

@@ -14,11 +14,10 @@ from tempfile import TemporaryDirectory
 import psutil
 import pytest
 
-from pyscale import mps
-from pyscale.executors import local
+from pyscale.executors import local, mps
 from pyscale.executors.local import LocalExecutor
+from pyscale.executors.placement import Placement
 from pyscale.executors.protocol import Batch
-from pyscale.placement import Placement
 from pyscale.processes import wait_until_ended
 from pyscale.store.records import TaskOrder
 from pyscale.store.taskfiles import read_task

@@ -9,7 +9,7 @@ from pyscale.errors import UserError
 from pyscale.executors import slurm
 from pyscale.executors.protocol import Batch
 from pyscale.executors.slurm import SlurmExecutor
-from pyscale.sites import Site
+from pyscale.planning.sites import Site
 from pyscale.slurm import queue
 from pyscale.store.journal import Journal
 from pyscale.store.records import Jobs, TaskOrder

@@ -17,7 +17,7 @@ from pyscale.executors.submission import (
     setup_lines,
     submissions,
 )
-from pyscale.sites import load_site
+from pyscale.planning.sites import load_site
 from pyscale.tomlfile import shipped_names
 
 

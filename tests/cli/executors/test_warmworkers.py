@@ -12,9 +12,9 @@ import pytest
 
 from pyscale.executors import local
 from pyscale.executors.local import LocalExecutor
+from pyscale.executors.placement import Placement
 from pyscale.executors.protocol import Batch, WarmStart
 from pyscale.executors.warmworkers import WarmWorker
-from pyscale.placement import Placement
 from pyscale.processes import wait_until_ended
 from pyscale.store.records import WORKER_FILE, TaskOrder
 from pyscale.store.taskfiles import read_record, read_task

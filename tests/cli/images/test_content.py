@@ -15,7 +15,7 @@ from pyscale.errors import UserError
 from pyscale.images import content
 from pyscale.images.catalog import ImageDefinition
 from pyscale.images.content import choose_base, code_files, lay_out, machine_mirror
-from pyscale.shipped import shipped
+from pyscale.resources import shipped
 from pyscale_stages.errors import BadInput
 from pyscale_stages.registry import STAGE_NAMES
 

@@ -4,7 +4,7 @@ from pyscale.data.progress import SilentReport
 from pyscale.errors import UserError
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.transfer import with_images_here
-from pyscale.suite import Suite
+from pyscale.planning.suite import Suite
 
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
 

@@ -5,15 +5,15 @@ import json
 import pytest
 
 from mockruns import carried_out
-from pyscale.grid import unfolded
-from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
+from pyscale.evaluation.results import results_of
+from pyscale.planning.grid import unfolded
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.planner import make_plan
+from pyscale.planning.suite import load_suite
 from pyscale.references.files import read_reference, write_reference
 from pyscale.references.fromrun import reference_from
-from pyscale.results import results_of
 from pyscale.settings import Settings
 from pyscale.store.folder import new_run_id
-from pyscale.suite import load_suite
 from pyscale_stages.timing import Call
 
 SECONDS = {"cpu": 0.05, "cuda": 0.01}

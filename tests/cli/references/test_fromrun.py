@@ -14,10 +14,10 @@ import pytest
 from mockexecutor import MockEnd, MockExecutor
 from mockruns import carried_out, carry_out
 from pyscale.errors import UserError
+from pyscale.evaluation.results import results_of
 from pyscale.references.files import read_reference, write_reference
 from pyscale.references.fromrun import reference_from
 from pyscale.references.workid import work_id_of
-from pyscale.results import results_of
 from pyscale.store.folder import RunFolder
 
 NODE = "gpu17.alices-lab.example"

@@ -9,7 +9,7 @@ from rich.console import Console
 from pyscale.analysis.advice import choices
 from pyscale.analysis.causes import limits
 from pyscale.analysis.experiments import Experiment
-from pyscale.analysis.requests import request_of
+from pyscale.analysis.resource_request import request_of
 from pyscale.report.advice import NAMES, Advice, StageAdvice, doubts, limits_near
 from pyscale.report.adviceview import shown
 from pyscale.report.bottomline import bottom_line

@@ -6,15 +6,15 @@ import polars as pl
 import pytest
 
 from asread import printed
-from pyscale.analysis.requests import GIB
+from pyscale.analysis.resource_request import GIB
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.evaluation.results import analysed
 from pyscale.report.advice import too_much as too_much_of
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import curves
 from pyscale.report.markdown import write_markdown
 from pyscale.report.terminal import summary
-from pyscale.results import analysed
 
 ASKED = {"requested_cpus": 4, "requested_memory_bytes": 8 * GIB, "peak_rss_bytes": 5 * GIB // 4}
 

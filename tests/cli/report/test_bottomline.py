@@ -7,9 +7,9 @@ import pytest
 
 from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.evaluation.results import analysed
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.context import ReportContext, Work
-from pyscale.results import analysed
 
 
 def of_times(*rows, **context):

@@ -5,6 +5,7 @@ import pytest
 
 from asread import printed
 from pyscale.analysis.comparison import comparison
+from pyscale.evaluation.runfacts import Difference
 from pyscale.report.comparison import (
     ComparisonContext,
     OutputComparison,
@@ -13,7 +14,6 @@ from pyscale.report.comparison import (
 )
 from pyscale.report.comparisonview import shown
 from pyscale.report.judged import judged, named, stage_name
-from pyscale.runfacts import Difference
 
 CONTEXT = ComparisonContext(base="run a", new="run b", measured_here=True)
 

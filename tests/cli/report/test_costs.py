@@ -7,10 +7,10 @@ import pytest
 
 from pyscale.analysis.spending import Prices
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.evaluation.results import analysed
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import csv_texts
 from pyscale.report.markdown import write_markdown
-from pyscale.results import analysed
 
 CONTEXT = ReportContext(title="a run")
 EURO = Prices(core_hour=0.5, gpu_hour=2, currency="EUR")

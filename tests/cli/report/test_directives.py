@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from madeupadvice import request as made_up
+from pyscale.planning.sites import load_site
 from pyscale.report.directives import directives
-from pyscale.sites import load_site
 from pyscale_stages.registry import load_stage
 
 request = partial(made_up, windows=8, time_s=900, longest_task_s=400.0, work_per_window=6.0)

@@ -7,10 +7,10 @@ import pytest
 from pyscale.analysis.fits import CurveFits, fit
 from pyscale.analysis.laws import Parameter
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.evaluation.results import analysed
 from pyscale.report.context import ReportContext
 from pyscale.report.laws import sentences
 from pyscale.report.markdown import write_markdown
-from pyscale.results import analysed
 
 EIGHT = [1, 2, 4, 8, 16, 32, 64, 128]
 FOUR = [1, 2, 4, 8]

@@ -6,7 +6,7 @@ import pytest
 
 from pyscale.report.context import ReportContext, Work
 from pyscale.report.methods import bibliography, cited, entries, paragraph, write_methods
-from pyscale.shipped import shipped
+from pyscale.resources import shipped
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 
 SHIPPED = entries((shipped("config") / "citations.bib").read_text())

@@ -9,12 +9,12 @@ import pytest
 
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
+from pyscale.evaluation.results import analysed
 from pyscale.report.context import ReportContext, Work
 from pyscale.report.csv import FILES, write_csv
 from pyscale.report.figures import writing
 from pyscale.report.markdown import write_markdown
 from pyscale.report.write import write_report
-from pyscale.results import analysed
 
 A_RUN = ReportContext(title="a run")
 

@@ -9,11 +9,11 @@ import pytest
 import pyscale_stages
 from baseenvironment import base_environment, replace_in
 from mockruns import plan_of
-from pyscale.baseversion import read_base, with_base
 from pyscale.errors import UserError
-from pyscale.planentry import Dataset
+from pyscale.planning.baseversion import read_base, with_base
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.suite import load_suite
 from pyscale.runtimes.base import fitted_to_base, refuse_changed_base
-from pyscale.suite import load_suite
 from pyscale_stages.moviewriter import write_movie
 
 LABELS = load_suite("labels")

@@ -3,8 +3,8 @@
 import pytest
 
 from mockruns import site
-from pyscale.benchmark import with_allocation
 from pyscale.errors import UserError
+from pyscale.measuring.benchmark import with_allocation
 from pyscale.sbatch.held import PILOT_MIB, PILOT_SHARE_MIB, held_by, times_min, why_not_held
 
 

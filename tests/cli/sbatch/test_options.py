@@ -4,8 +4,8 @@ import pytest
 
 from mockruns import site
 from pyscale.errors import UserError
+from pyscale.planning.sites import load_site
 from pyscale.sbatch.options import allocation, slurm_options, warn_of_no_gpus
-from pyscale.sites import load_site
 from pyscale_stages.registry import load_stage
 
 SEGMENT = load_stage("segment")

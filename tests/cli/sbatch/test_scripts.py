@@ -9,8 +9,8 @@ import pytest
 
 from pyscale.doctor.nodes import script
 from pyscale.executors.submission import setup_lines
+from pyscale.planning.sites import load_site
 from pyscale.sbatch.emit import write_scripts
-from pyscale.sites import load_site
 from pyscale.tomlfile import shipped_names
 from renderedscripts import GPUS, of_image, of_ranks, of_the_machine, texts_for
 

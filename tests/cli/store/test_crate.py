@@ -6,7 +6,7 @@ import pytest
 
 from mockexecutor import MockEnd, MockExecutor
 from mockruns import carry_out, ending
-from pyscale.results import results_of
+from pyscale.evaluation.results import results_of
 from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import MANIFEST_FILE

@@ -9,11 +9,11 @@ from mockruns import carried_out, tell, tell_samples
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.loader import LoaderFindings
-from pyscale.planentry import Dataset
-from pyscale.results import results_of
+from pyscale.evaluation.results import results_of
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.suite import Suite, SuiteStage
 from pyscale.store.ranktables import loading_schema
 from pyscale.store.tables import LOADING_FILE, build_tables, write_tables
-from pyscale.suite import Suite, SuiteStage
 from pyscale_stages.loading import BatchWindow, Diversity, Loading
 
 ALONE, BOTH = "loader-n1-b1", "loader-n2-b1"

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from mockruns import carried_out, tell, tell_samples
+from pyscale.planning.suite import Suite, SuiteStage
 from pyscale.store.ranktables import reconstruction_schema
 from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
-from pyscale.suite import Suite, SuiteStage
 from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction, Tiling
 
 ALONE, BOTH = "deblur-n1-b1", "deblur-n2-b1"

@@ -6,11 +6,11 @@ import json
 import pytest
 
 from mockexecutor import MockEnd, MockExecutor
-from pyscale.benchmark import execute
-from pyscale.planentry import Dataset
+from pyscale.measuring.benchmark import execute
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.suite import load_suite
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import RESULT_FILE
-from pyscale.suite import load_suite
 from pyscale.validation.expected import load_expected
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from pyscale.data.registry import load_registry
 from pyscale.errors import UserError
-from pyscale.shipped import shipped
-from pyscale.suite import load_suite, suite_names
+from pyscale.planning.suite import load_suite, suite_names
+from pyscale.resources import shipped
 from pyscale.validation.expected import (
     expected_file,
     load_expected,

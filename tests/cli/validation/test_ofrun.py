@@ -6,10 +6,10 @@ import pytest
 from madeupreference import reference as made_up
 from mockexecutor import MockEnd
 from mockruns import tell
+from pyscale.planning.suite import load_suite
 from pyscale.references.files import read_reference, shipped_folder
 from pyscale.references.model import Loaded
 from pyscale.store.folder import RunFolder
-from pyscale.suite import load_suite
 from pyscale.validation import ofrun
 from pyscale.validation.ofrun import speeds
 from pyscale_stages.contract import TaskError

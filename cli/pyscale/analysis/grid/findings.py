@@ -9,7 +9,7 @@ from typing import ClassVar
 import polars as pl
 
 from pyscale.analysis.findings import PointFindings
-from pyscale.analysis.grid.bysize import Ceiling, Win, ceilings, wins
+from pyscale.analysis.grid.crossover import Ceiling, Win, ceilings, wins
 from pyscale.analysis.grid.parts import PART_SCHEMA, call_parts, unaided
 from pyscale.analysis.grid.points import SIZE, grid_points, points_of
 from pyscale.analysis.grid.samples import samples

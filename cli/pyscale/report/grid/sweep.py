@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from pyscale.analysis.grid.bysize import Ceiling, Win
+from pyscale.analysis.grid.crossover import Ceiling, Win
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.wording import grouped, plural, ratio

@@ -8,8 +8,8 @@ from typing import Any
 
 from pyscale.analysis.flags import flags_of, flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.ranks.front import COMPARABLE, Advised
 from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
+from pyscale.analysis.ranks.pareto import COMPARABLE, Advised
 from pyscale.analysis.trust import trust_in_loading
 from pyscale.report import sentences
 from pyscale.report.page.values import LOADER, Cell, Row, cell_text

@@ -12,6 +12,7 @@ import polars as pl
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.machine.sidebyside import MachineSide
 from pyscale.analysis.sidebyside import Beside, Side, stages_beside
+from pyscale.evaluation.runfacts import HARDWARE
 from pyscale.report.viewer.model import (
     Cell,
     Column,
@@ -25,7 +26,6 @@ from pyscale.report.viewer.model import (
     Viewer,
 )
 from pyscale.report.wording import ABSENT
-from pyscale.runfacts import HARDWARE
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.judging import OTHER_WORK
+from pyscale.evaluation.runfacts import Differing
 from pyscale.report.comparison import (
     ComparisonContext,
     conclusion,
@@ -29,7 +30,6 @@ from pyscale.report.viewer.machines import machine_viewer
 from pyscale.report.viewer.model import Column
 from pyscale.report.viewer.stages import viewer
 from pyscale.report.wording import listing
-from pyscale.runfacts import Differing
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 

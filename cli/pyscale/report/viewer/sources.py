@@ -12,10 +12,10 @@ from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.processes import trial_medians
 from pyscale.analysis.machine.sidebyside import MachineSide
 from pyscale.analysis.sidebyside import Side
+from pyscale.evaluation.runfacts import hardware
 from pyscale.references.model import NOT_TOLD, Reference, Referred
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide, Source, letter
-from pyscale.runfacts import hardware
 
 
 def beside_references(results: Results) -> SideBySide:

@@ -10,10 +10,10 @@ import vl_convert
 from madeupreference import reference
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.evaluation.results import analysed
 from pyscale.references.model import Referred
 from pyscale.report.charts.all import charts, datasets
 from pyscale.report.context import ReportContext
-from pyscale.results import analysed
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.evaluation.results import analysed
 from pyscale.report.context import ReportContext
-from pyscale.results import analysed
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import pytest
 
 from asread import seen
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.evaluation.results import analysed
 from pyscale.report.context import Command, Node, ReportContext, Work
 from pyscale.report.csv import csv_texts
 from pyscale.report.curves import curves
@@ -19,7 +20,6 @@ from pyscale.report.page.pictures import Picture, Pictures
 from pyscale.report.page.sections import STAGES_BY_NAME
 from pyscale.report.page.shell import SCRIPTS, asset, prose, script_json
 from pyscale.report.page.write import write_page
-from pyscale.results import analysed
 
 A_RUN = ReportContext(
     title="run 20260317T114224Z-k3f9, suite pipeline, on hela.tif (80 frames)",

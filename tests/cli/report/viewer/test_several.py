@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import polars as pl
 
+from pyscale.evaluation.results import analysed
+from pyscale.evaluation.runfacts import Differing
 from pyscale.report.comparison import ComparisonContext
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.several import Several, compared_runs, verdict_lines, what_differs
 from pyscale.report.viewer.sources import source_of
-from pyscale.results import analysed
-from pyscale.runfacts import Differing
 
 MOVIE = frozenset({"movie"})
 CONTEXT = ComparisonContext(base="run a", new="run b", measured_here=True)

@@ -1,0 +1,1 @@
+"""Commands of `pyscale`: what each asks for, and what it says."""

@@ -1,0 +1,236 @@
+"""`pyscale advise`: which N to request, why, and what to paste for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from pyscale.analysis.advice import Choice, Objective, choices
+from pyscale.analysis.resource_request import request_of
+from pyscale.console import answer, harmless, talk
+from pyscale.errors import UserError
+from pyscale.evaluation.results import ReportOptions, cores_of, results_of, results_of_table
+from pyscale.evaluation.runline import experiments_of, next_runs, threads_of
+from pyscale.planning.plan import Plan
+from pyscale.planning.sites import Site, load_site
+from pyscale.planning.traits import meets, stands_apart
+from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
+from pyscale.report.adviceview import shown
+from pyscale.report.bottomline import bottom_line
+from pyscale.report.context import ReportContext
+from pyscale.report.curves import Curve, curves
+from pyscale.report.directives import Dialect, directives
+from pyscale.report.kinds import rank_advice
+from pyscale.report.quality import worse
+from pyscale.report.results import Results
+from pyscale.report.starts import headlines
+from pyscale.report.warned import said, shortly
+from pyscale.settings import load_settings
+from pyscale.store.folder import find_run
+from pyscale.store.lock import is_locked
+from pyscale_stages.registry import load_stage
+
+
+def advise(
+    name: str | None,
+    table: Path | None,
+    *,
+    objective: Objective | None,
+    worker_hours: float | None,
+    dialect: Dialect,
+    site: str | None,
+    as_json: bool,
+    why: bool = False,
+) -> None:
+    """Print the lines that request the best N of each stage, and the request in words."""
+    _refuse_budget(objective, worker_hours)
+    results, plan = _of_run(name) if table is None else (results_of_table(table), None)
+    own = plan.site if plan is not None and site is None else None
+    asked = own or load_site(site or load_settings().site)
+    found = _advice(results, plan, objective, worker_hours, dialect=dialect, site=asked)
+    if as_json:
+        print(found.model_dump_json(indent=1))  # noqa: T201 - the command's answer
+        return
+    for part in shown(found, why=why):
+        if isinstance(part, str):
+            # Lines to paste are not to be broken.
+            print(harmless(part))  # noqa: T201
+        else:
+            answer(part)
+
+
+def _refuse_budget(objective: Objective | None, worker_hours: float | None) -> None:
+    if worker_hours is None:
+        if objective == "budget":
+            raise UserError("--objective budget needs --budget WORKER_HOURS, as in --budget 2.5")
+        return
+    if objective not in {None, "budget"}:
+        raise UserError(f"--budget does not go with --objective {objective}: leave one of them out")
+    if not (math.isfinite(worker_hours) and worker_hours > 0):
+        raise UserError(f"--budget {worker_hours:g} must be a number of worker-hours above zero")
+
+
+def _of_run(name: str | None) -> tuple[Results, Plan]:
+    """What a report shows of a run, by id or folder or the latest, without writing into it."""
+    run = find_run(load_settings().runs_folder, name)
+    if is_locked(run.path):
+        talk(f"the run {run.path.name} is not finished: the advice is from its trials so far")
+    results = results_of(run, options=ReportOptions(own_references=False), writes=False)
+    if not results.trials["valid"].any():
+        raise UserError(
+            f"the run {run.path.name} has no timed trial: see `pyscale status {run.path.name}`, "
+            f"and finish it with `pyscale run --resume {run.path.name}`"
+        )
+    return results, run.plan
+
+
+def _advice(
+    results: Results,
+    plan: Plan | None,
+    objective: Objective | None,
+    worker_hours: float | None,
+    *,
+    dialect: Dialect,
+    site: Site,
+) -> Advice:
+    title, measured_for = results.context.title, _measured_for(results.context)
+    trials = _of_tasks_apart(results.trials, plan)
+    ranks = tuple(rank_advice(results))
+    if ranks and trials.is_empty():
+        if objective is not None or worker_hours is not None:
+            raise UserError(
+                f"{title}: what ranks do together has one answer, not one for each objective: "
+                "leave out --objective and --budget"
+            )
+        return Advice(
+            title=title,
+            objective="knee",
+            measured_for=measured_for,
+            stages=(),
+            ranks=ranks,
+            doubts=(),
+            directives="",
+        )
+    _refuse_without_choice(title, trials, plan)
+    trials = _without_lone_points(title, trials, plan)
+    own = pl.col("stage").is_in(trials["stage"].unique().to_list())
+    table = results.configurations.filter(own)
+    chosen = choices(table, trials, worker_hours=worker_hours, interleaved=results.interleaved)
+    of_budget = [choice for choice in chosen if choice.objective == "budget"]
+    if of_budget and all(choice.workers is None for choice in of_budget):
+        told = "; ".join(f"{choice.stage}: {choice.refusal}" for choice in of_budget)
+        raise UserError(
+            f"no N can be given for --budget ({told}): give a larger one, or leave it out"
+        )
+    # Directives are for one objective, or there would be several for one stage.
+    wanted: Objective = objective or ("knee" if worker_hours is None else "budget")
+    drawn = curves(table)
+    asked = [one for one in chosen if objective in {None, one.objective}]
+    about = replace(results, configurations=table, trials=trials, choices=chosen)
+    stages = tuple(_of_curve(curve, asked, about, plan, wanted) for curve in drawn)
+    requests = [stage.request for stage in stages if stage.request is not None]
+    named = [
+        (one, None if plan is None else load_stage(plan.suite.stage_name(one.stage)))
+        for one in requests
+    ]
+    # Workers that are ranks are started by one job.
+    meeting = set() if plan is None else {trial.entry for trial in plan.trials if trial.meets}
+    runs = next_runs(drawn, chosen, results.limits, plan, cores_of(results.context))
+    line = bottom_line(replace(about, requests=requests, next_runs=runs), wanted)
+    stages = tuple(
+        stage.model_copy(
+            update={name: getattr(one, name) for name in ("trust", "reasons", "notes")}
+        )
+        for stage, one in zip(stages, line.stages, strict=True)
+    )
+    return Advice(
+        title=title,
+        objective=wanted,
+        measured_for=measured_for,
+        stages=stages,
+        ranks=ranks,
+        doubts=(
+            *(f"{one.head}: {one.sentence}" for one in said(trials) if one.doubts_result),
+            *doubts(drawn),
+        ),
+        directives=directives(dialect, named, site, meeting) if named else "",
+        warnings=tuple(shortly(one) for one in said(trials) if one.doubts_result),
+        line=line,
+        starts=() if results.starts is None else tuple(headlines(results.starts)),
+        worse=tuple(worse(results.measured)),
+    )
+
+
+def _measured_for(context: ReportContext) -> str:
+    """What was processed, and on what, where that is known."""
+    if context.run_id is None:
+        return context.measured_for
+    machines: dict[str, None] = {}
+    for found in context.hardware:
+        named, cores = found.get("processor", "an unknown processor"), found.get("cores")
+        named += f" with {cores} core{'s' * (cores != '1')}" if cores else ""
+        named += "" if found["GPUs"] == "none" else f", {found['GPUs']}"
+        machines[named] = None
+    return f"{context.measured_for} on {' and '.join(machines) or 'unknown hardware'}"
+
+
+def _of_tasks_apart(trials: pl.DataFrame, plan: Plan | None) -> pl.DataFrame:
+    """Trials of independent tasks; of two versions the new one is what will be run."""
+    if plan is None:
+        return trials
+    others = plan.entries_that(stands_apart).union(plan.versions.values())
+    return trials.filter(~pl.col("stage").is_in(sorted(others)))
+
+
+def _refuse_without_choice(title: str, trials: pl.DataFrame, plan: Plan | None) -> None:
+    """Raise where no independent tasks were measured: wall times of others give no N."""
+    if not trials.is_empty():
+        return
+    if plan is not None and plan.entries_that(meets):
+        raise UserError(
+            f"{title}: no trial of its ranks counts, so there is nothing to advise; see "
+            "`pyscale status`"
+        )
+    raise UserError(
+        f"{title}: it measured the machine itself, for which there is no N to request; its report "
+        "says what the machine can do"
+    )
+
+
+def _without_lone_points(title: str, trials: pl.DataFrame, plan: Plan | None) -> pl.DataFrame:
+    """Trials but those of points of a grid that have one N: there is none to choose among."""
+    steps = {} if plan is None else plan.suite.stages
+    points = [entry for entry, step in steps.items() if step.family is not None]
+    lone = pl.col("stage").is_in(points) & (pl.col("workers").n_unique().over("stage") == 1)
+    left = trials.filter(~lone)
+    if left.is_empty():
+        raise UserError(
+            f"{title}: every point of its grid was measured at one N, so there is none to "
+            "choose; its report compares the points, and --workers 1,2,4 measures several N"
+        )
+    return left
+
+
+def _of_curve(
+    curve: Curve,
+    chosen: Sequence[Choice],
+    about: Results,
+    plan: Plan | None,
+    wanted: Objective,
+) -> StageAdvice:
+    own = [choice for choice in chosen if curve.owns(choice)]
+    close = limits_near(curve, own, about.limits)
+    cpus = None if plan is None else threads_of(plan, curve.key["stage"])
+    best = (choice for choice in own if choice.objective == wanted)
+    return StageAdvice(
+        name=curve.name,
+        choices=tuple(own),
+        limits=tuple(close),
+        excluded=tuple(excluded(curve)),
+        experiments=experiments_of(curve, own, close, plan, cores_of(about.context)),
+        request=next((request_of(one, about.trials, cpus=cpus) for one in best), None),
+    )

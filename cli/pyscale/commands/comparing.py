@@ -1,0 +1,312 @@
+"""`pyscale compare`: whether a run, or a table of wall times, is faster or slower than another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.text import Text
+
+from pyscale.analysis.comparison import comparison, other_work, runs_differ_by
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.judging import MARGIN, OTHER_WORK, SIDES
+from pyscale.analysis.samples import MEASURED, compared_samples, samples, samples_differ_by
+from pyscale.analysis.trials import trial_table
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.console import answer, talk
+from pyscale.errors import UserError
+from pyscale.evaluation.betweenversions import between_versions
+from pyscale.evaluation.run_diff import (
+    MeasuredRun,
+    between,
+    nothing_in_common,
+    refuse_twice,
+    tests_compared,
+)
+from pyscale.report.comparison import (
+    ComparisonContext,
+    conclusion,
+    output_remarks,
+    remarks,
+    unit_remarks,
+    words,
+)
+from pyscale.report.comparisonview import shown
+from pyscale.report.judged import SHOWN, Row, judged, named, reasons
+from pyscale.report.table import read_wall_times
+from pyscale.report.wording import amount, listing
+from pyscale.settings import load_settings
+from pyscale.store.folder import find_run
+from pyscale.store.manifest import build_manifest
+from pyscale.store.tables import build_tables
+
+REGRESSION = 1
+"""Exit code where a regression was to be found and was."""
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """Two runs, or tables, and further ones of the base's version, by their trials."""
+
+    context: ComparisonContext
+    base: pl.DataFrame
+    new: pl.DataFrame
+    yardsticks: Mapping[str, pl.DataFrame]
+    samples: Sequence[pl.DataFrame]
+    tests: pl.DataFrame | None = None
+
+
+_Compared = tuple[ComparisonContext, Sequence[Row]]
+"""What was found: a row for everything that either has."""
+
+
+def compare(
+    base: str,
+    new: str | None,
+    *,
+    yardsticks: Sequence[str] = (),
+    at_least: str | None = None,
+    fail_on_regression: bool,
+    as_json: bool,
+) -> int:
+    """Print how one run, or table, differs from another, and return the exit code.
+
+    `yardsticks` are further ones of the base's version: a change must exceed how far they differ.
+    """
+    counts = MARGIN if at_least is None else _share(at_least)
+    context, rows = (
+        _of_one_run(base, counts, yardsticks)
+        if new is None
+        else _of_two(base, new, counts, yardsticks)
+    )
+    concluded = conclusion(context, rows)
+    if as_json:
+        print(_json(context, rows, concluded))  # noqa: T201 - the command's answer
+    else:
+        answer(shown(context, rows))
+        if concluded is not None:
+            answer(Text(concluded, "bold"))
+    return _gate(context, rows) if fail_on_regression else 0
+
+
+def _of_one_run(name: str, at_least: float, yardsticks: Sequence[str]) -> _Compared:
+    """Compare both versions that a run measured."""
+    if yardsticks:
+        raise UserError(
+            f"--yardstick shows how far runs differ, but {name} has both versions: leave it out, "
+            "or name a second run to judge"
+        )
+    run = find_run(load_settings().runs_folder, name)
+    tables = build_tables(run)
+    for sentence in tables.sources.unreadable.values():
+        talk(sentence)
+    trials = trial_table(tables.tasks, tables.spans)
+    manifest = build_manifest(run, tables.sources)
+    found = between_versions(run.plan, manifest, tables.tasks, trials, at_least=at_least)
+    if found is None:
+        raise UserError(
+            f"the run {run.plan.run_id} measured one version: name the run to compare it with, or "
+            "measure two by `pyscale run SUITE --against BASE`"
+        )
+    return found.context, judged(found.table)
+
+
+def _of_two(base: str, new: str, counts: float, yardsticks: Sequence[str]) -> _Compared:
+    """Compare two runs, or two tables."""
+    loaded = _loaded([base, new, *yardsticks], counts)
+    for name, trials in {new: loaded.new, **loaded.yardsticks}.items():
+        _refuse_other_work(base, name, loaded.base, trials)
+    differ_by = _runs_differ_by(loaded) if yardsticks else None
+    update = {"at_least": counts, "yardsticks": tuple(yardsticks), "runs_differ_by": differ_by}
+    context = loaded.context.model_copy(update=update)
+    apart: dict[str, Any] = {"at_least": counts, "scatter": differ_by or 0.0}
+    times = comparison(loaded.base, loaded.new, interleaved=context.measured_here, **apart)
+    of_samples = compared_samples(*loaded.samples[:2], **apart)
+    rows = judged(times, of_samples, loaded.tests)
+    if not any(row["verdict"] for row in rows):
+        _refuse_nothing_judged(base, new, context, rows)
+    return context, rows
+
+
+def _refuse_nothing_judged(
+    base: str, new: str, context: ComparisonContext, rows: Sequence[Row]
+) -> None:
+    """Say why there is nothing to compare: the work is another, or nothing is in common."""
+    for row in rows:
+        if row["reason"] == OTHER_WORK:
+            raise UserError(
+                f"{row['stage']} at N = {row['workers']} is of {row['base_work']} in {base} and "
+                f"of {row['new_work']} in {new}, which is different work: measure both on the same"
+            )
+    why_not = reasons(rows, context.at_least)
+    if why_not:
+        raise UserError(
+            f"nothing that {base} and {new} both measured can be compared. "
+            f"{' '.join(why_not.values())}"
+        )
+    of_nodes = ", and no test of the machine on a node of both" * context.measured_here
+    raise UserError(
+        f"{base} and {new} have no configuration (stage, device and N) in common that was timed"
+        f"{of_nodes}: measure the same stages at the same --workers"
+    )
+
+
+def _share(text: str) -> float:
+    """Read a change that counts, as in `5%` or `0.05`."""
+    number, is_percent, rest = text.partition("%")
+    try:
+        share = float(number) / (100 if is_percent else 1)
+    except ValueError:
+        share = 0.0
+    if rest or not 0 < share < 1:
+        raise UserError(
+            f"--at-least is {text!r}: give a change of more than 0 and less than 100 %, as in 5% "
+            "or 0.05"
+        )
+    return share
+
+
+def _runs_differ_by(loaded: _Loaded) -> float:
+    base, new, *others = loaded.samples
+    found = [
+        runs_differ_by([loaded.base, *loaded.yardsticks.values()], loaded.new),
+        samples_differ_by([base, *others], new),
+    ]
+    known = [each for each in found if each is not None]
+    if not known:
+        raise UserError(
+            f"--yardstick {listing(list(loaded.yardsticks))}: no stage was timed there at an N at "
+            "which BASE and NEW timed it too, so how far runs differ is unknown: give runs that "
+            "measured the same stages at the same --workers"
+        )
+    return max(known)
+
+
+def _loaded(names: Sequence[str], at_least: float) -> _Loaded:
+    """Read base, new and yardsticks, which must be of one kind."""
+    are_tables = [Path(name).is_file() for name in names]
+    if all(are_tables):
+        refuse_twice([Path(name) for name in names])
+        base, new, *more = (trials_from_wall_times(read_wall_times(Path(name))) for name in names)
+        context = ComparisonContext(base=names[0], new=names[1], measured_here=False)
+        yardsticks = dict(zip(names[2:], more, strict=True))
+        return _Loaded(context, base, new, yardsticks, [samples({})] * len(names))
+    runs_folder = load_settings().runs_folder
+    if any(are_tables):
+        table, run = names[are_tables.index(True)], names[are_tables.index(False)]
+        find_run(runs_folder, run)
+        raise UserError(
+            f"{table} is a table of wall times and {run} is a run: give runs alone, or tables alone"
+        )
+    folders = [find_run(runs_folder, name) for name in names]
+    refuse_twice([folder.path for folder in folders])
+    before, after, *others = map(MeasuredRun.of, folders)
+    if unlike := nothing_in_common(before, after):
+        raise UserError(f"{unlike}: measure the same entries at the same --workers")
+    for other in (after, *others):
+        _refuse_other_input(before, other)
+    for other in others:
+        _refuse_other_version(before, other)
+    return _Loaded(
+        between(before, after),
+        before.compared_trials,
+        after.compared_trials,
+        {name: run.compared_trials for name, run in zip(names[2:], others, strict=True)},
+        [run.samples for run in (before, after, *others)],
+        tests_compared(before, after, at_least=at_least),
+    )
+
+
+def _refuse_other_version(base: MeasuredRun, yardstick: MeasuredRun) -> None:
+    """Refuse a yardstick that measures more than how far runs of one version differ."""
+    kinds = {
+        found.kind
+        for found in between(base, yardstick).differences
+        # Which node of one kind a run gets is part of how far runs differ.
+        if found.kind != "nodes"
+    }
+    if kinds:
+        raise UserError(
+            f"--yardstick {yardstick.run.plan.run_id} differs from {base.run.plan.run_id} in "
+            f"{listing(sorted(kinds))}, so that it would not show how far runs of one version "
+            "differ: give runs of BASE's version, with its settings and hardware"
+        )
+
+
+def _refuse_other_input(base: MeasuredRun, new: MeasuredRun) -> None:
+    """Refuse runs on different bytes: their wall times are those of different work."""
+    if base.inputs != new.inputs:
+        raise UserError(
+            f"run {base.run.plan.run_id} read {base.run.plan.movie or 'no movie'} and run "
+            f"{new.run.plan.run_id} read {new.run.plan.movie or 'none'}, whose bytes are not the "
+            "same, so their wall times are those of different work: run both on one dataset"
+        )
+
+
+def _refuse_other_work(
+    base: str, new: str, base_trials: pl.DataFrame, new_trials: pl.DataFrame
+) -> None:
+    """Refuse times of N workers that had more to do in one than in the other."""
+    # One is enough to refuse.
+    for stage, workers, work, other in other_work(base_trials, new_trials).head(1).iter_rows():
+        raise UserError(
+            f"{stage} at N = {workers} did {amount(work)} in {base} and {amount(other)} in {new}, "
+            "so their wall times are those of different work: measure both with as much for each N"
+        )
+
+
+def _json(context: ComparisonContext, rows: Sequence[Row], concluded: str | None) -> str:
+    found = context.model_dump(mode="json") | {
+        "remarks": [
+            *remarks(context),
+            *unit_remarks(context, rows),
+            *output_remarks(context, rows),
+        ],
+        "judged": [_written(row) for row in rows],
+        "conclusion": concluded,
+    }
+    return json.dumps(found, indent=1)
+
+
+def _written(row: Row) -> Row:
+    """Leave out what only a layout asks for."""
+    told = {name: value for name, value in row.items() if name not in SHOWN}
+    qualities = told.keys() & {f"{side}_quality" for side in SIDES}
+    return told | {name: json.loads(row[name] or "{}") for name in qualities}
+
+
+def _gate(context: ComparisonContext, rows: Sequence[Row]) -> int:
+    """Say whether a regression was found, and what could not be told."""
+    judged_rows = [row for row in rows if row["decides"] and row["verdict"] is not None]
+    worse = _named(judged_rows, "worse")
+    if worse:
+        talk(f"regression: {worse}")
+        return REGRESSION
+    if all(row["reason"] == "few-trials" for row in judged_rows):
+        raise UserError(
+            "--fail-on regression can find none: no configuration has "
+            f"{repeats_needed()} timed trials on both sides, so measure with --repeats "
+            f"{repeats_needed()} or more"
+        )
+    slower = _named(judged_rows, "slower")
+    if slower:
+        talk(f"no regression, but {words(context.at_least)['slower']}: {slower}")
+    undecided = _named(judged_rows, "not enough data")
+    if undecided:
+        talk(f"no regression was found; not enough data to exclude one: {undecided}")
+    return 0
+
+
+def _named(rows: Sequence[Row], verdict: str) -> str:
+    """Name what has a verdict; a number that a stage measures also by what it is."""
+    return named(
+        [
+            row | ({"name": f"{row['value']} of {row['stage']}"} if row["kind"] == MEASURED else {})
+            for row in rows
+            if row["verdict"] == verdict
+        ]
+    )

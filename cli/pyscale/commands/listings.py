@@ -1,0 +1,137 @@
+"""Short answers: suites, runs, settings and this machine."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_json
+from rich import box
+from rich.table import Table
+
+from pyscale.console import answer, talk
+from pyscale.errors import UserError
+from pyscale.planning.suite import load_suite, suite_names
+from pyscale.progress.status import StatusReader
+from pyscale.settings import Settings, load_settings, value_origins
+from pyscale.store.folder import RunFolder, run_folders
+from pyscale.store.journal import Journal
+from pyscale_stages.measure import stamp
+
+
+def show_suites() -> None:
+    """Print each shipped suite with its summary, and how to use one's own."""
+    table = _table("suite", "measures")
+    for name in suite_names():
+        table.add_row(name, load_suite(name).summary)
+    answer(table)
+    talk("A suite of your own: pyscale run PATH.toml")
+
+
+def show_runs(*, as_json: bool) -> None:
+    """Print every run in the folder of the runs, newest first."""
+    folder = load_settings().runs_folder
+    rows = [_row(path) for path in reversed(run_folders(folder))]
+    if as_json:
+        print(to_json(rows, indent=1).decode())  # noqa: T201 - the command's answer
+        return
+    if not rows:
+        talk(f"no runs in {folder}: start one with `pyscale run pipeline`")
+        return
+    table = _table("run")
+    for column in ("suite", "data", "started (UTC)", "state", "best"):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        started = f"{row['started_utc']:%Y-%m-%d %H:%M}" if row["started_utc"] else ""
+        table.add_row(
+            *(row["run_id"], row["suite"], row["data"]),
+            *(started, row["state"] or "unreadable", row["best"]),
+        )
+    answer(table)
+
+
+def _table(*columns: str) -> Table:
+    """A table whose first column is copied from, and so never broken."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(column, no_wrap=column == columns[0])
+    return table
+
+
+def _row(path: Path) -> dict[str, Any]:
+    """One run among others: its state is None where its plan cannot be read."""
+    row = {"run_id": path.name, "suite": "", "data": "", "started_utc": None, "state": None}
+    try:
+        run = RunFolder(path)
+        events = Journal(run.journal_file).read()
+        state = StatusReader(run).state()
+    except UserError:
+        return row | {"best": ""}
+    return row | {
+        "suite": run.plan.suite.name,
+        "data": run.plan.measured_for,
+        "started_utc": events[0].time_utc if events else None,
+        "state": state,
+        "best": _best(run),
+    }
+
+
+def _best(run: RunFolder) -> str:
+    """Largest speedup of the stages of a pipeline, one after the other, as its report has them."""
+    results = run.report / "benchmark_results_aggregated.csv"
+    if any(step.family for step in run.plan.suite.stages.values()) or not results.is_file():
+        return ""
+    walls_s: dict[int, dict[str, float]] = defaultdict(dict)
+    with results.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row.get("wall_s"):
+                walls_s[int(row["workers"])][row["stage"]] = float(row["wall_s"])
+    base = walls_s.get(run.plan.baseline_workers, {})
+    # A stage that is absent at some N would make the others look fast there.
+    totals = {n: sum(own.values()) for n, own in walls_s.items() if own.keys() == base.keys()}
+    if len(totals) < 2:
+        return ""
+    fastest = min(totals, key=totals.__getitem__)
+    if fastest == run.plan.baseline_workers:
+        return f"N = {fastest}"
+    return f"{sum(base.values()) / totals[fastest]:.2f}x at N = {fastest}"
+
+
+def show_settings(*, as_json: bool) -> None:
+    """Print the settings with the layer that each value comes from."""
+    values = load_settings().model_dump(mode="json")
+    origins = value_origins({})
+    rows = {
+        key: {"value": value, "from": origins.get(key, "built-in")} for key, value in values.items()
+    }
+    if as_json:
+        print(json.dumps(rows, indent=1))  # noqa: T201 - the command's answer
+        return
+    table = Table("setting", "value", "from", "meaning")
+    for key, row in rows.items():
+        meaning = Settings.model_fields[key].description or ""
+        table.add_row(key, json.dumps(row["value"]), row["from"], meaning)
+    answer(table)
+
+
+def show_hardware(*, as_json: bool) -> None:
+    """Print the stamp of this machine and of the working folder's filesystem."""
+    found = stamp.collect([Path.cwd()])
+    if as_json:
+        print(json.dumps(found, indent=1))  # noqa: T201 - the command's answer
+        return
+    table = Table("what", "value")
+    for key, value in found.items():
+        table.add_row(key, _readable(value))
+    answer(table)
+
+
+def _readable(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{key}: {_readable(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(_readable(item) for item in value)
+    return "" if value is None else str(value)

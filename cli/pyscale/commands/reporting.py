@@ -1,0 +1,177 @@
+"""`pyscale report`: reports of runs, and of tables measured elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pyscale.analysis.grid.findings import grid_findings_of_table
+from pyscale.analysis.grid.tablepoints import trials_of_sizes
+from pyscale.analysis.machine.tests import machine_tests
+from pyscale.analysis.walltimes import is_interleaved
+from pyscale.archive.archive import archive
+from pyscale.archive.fields import REMAINS
+from pyscale.commands.severalruns import report_several
+from pyscale.console import answer, talk
+from pyscale.errors import UserError, why_no_name
+from pyscale.evaluation.results import (
+    USUAL,
+    ReportOptions,
+    analysed,
+    context_of_table,
+    results_of_table,
+)
+from pyscale.evaluation.run_diff import refuse_twice
+from pyscale.evaluation.runreport import report_run
+from pyscale.planning.traits import measures_alone
+from pyscale.references.files import all_references, refuse_unknown
+from pyscale.references.matching import shown_beside
+from pyscale.references.model import Loaded
+from pyscale.report.cryosparclike import Measured, benchmark_files
+from pyscale.report.quality import missed
+from pyscale.report.results import Results
+from pyscale.report.sentences import not_to_be_trusted
+from pyscale.report.table import has_sizes, read_sizes
+from pyscale.report.terminal import summary_of
+from pyscale.report.write import PAGE_NAME, write_report, writing_into
+from pyscale.settings import load_settings
+from pyscale.store.folder import RunFolder, find_run
+from pyscale.store.lock import is_locked
+from pyscale.store.manifest import build_manifest
+from pyscale.store.tables import Tables, build_tables
+from pyscale_stages.atomic import write_atomically
+
+
+def report_runs(
+    names: Sequence[str | None],
+    out: Path | None,
+    options: ReportOptions = USUAL,
+    *,
+    archived: bool = False,
+    masked: bool = False,
+    verbose: bool = False,
+) -> None:
+    """Write the report of each run, and print its verdict; several are compared with the first."""
+    settings = load_settings()
+    refuse_unknown(options.references, settings.references_folder)
+    runs = [find_run(settings.runs_folder, name) for name in names]
+    refuse_twice([run.path for run in runs])
+    folders, found = [], []
+    for run in runs:
+        if is_locked(run.path):
+            talk(
+                f"the run {run.path.name} is not finished: the report is of its trials so far, "
+                "and counts a running one as failed"
+            )
+        folder = run.report
+        if out is not None:
+            folder = out / run.path.name if len(runs) > 1 else out
+        results = report_run(run, folder, options)
+        _show(folder, results, verbose=verbose)
+        if archived:
+            _archive(run, out, options, masked=masked)
+        folders.append(folder)
+        found.append(results)
+    if len(runs) > 1:
+        page = report_several(runs, found, folders, out or Path("comparison-report"))
+        talk(f"comparison: {page}")
+
+
+def _archive(run: RunFolder, out: Path | None, options: ReportOptions, *, masked: bool) -> None:
+    """Put a run into one zip, and say what a masked one still tells."""
+    options = replace(options, own_references=not masked, pictures=not masked)
+
+    def make_report(copy: RunFolder) -> None:
+        # The report of the run itself has told what is left out.
+        report_run(copy, options=options, tell=lambda _sentence: None)
+
+    with writing_into(out or run.path):
+        file = archive(run, out or run.path, make_report, masked=masked)
+    talk(f"archive: {file}")
+    if masked:
+        talk(REMAINS)
+
+
+def report_table(
+    table: Path,
+    out: Path | None,
+    options: ReportOptions = USUAL,
+    *,
+    verbose: bool = False,
+) -> None:
+    """Write the report of a table of wall times over N, or over devices and sizes of images."""
+    own = load_settings().references_folder
+    refuse_unknown(options.references, own)
+    why_not = why_no_name(table.stem)
+    if why_not is not None:
+        raise UserError(f"{table} cannot have its name in a report: {why_not}; rename the file")
+    find = _of_sizes if has_sizes(table) else results_of_table
+    beside = shown_beside(all_references(own, talk).values(), None, asked=options.references)
+    results = find(table, beside)
+    folder = out or Path(f"{table.stem}-report")
+    write_report(folder, results, every_figure=options.every_figure, width_mm=options.width_mm)
+    _show(folder, results, verbose=verbose)
+
+
+def _of_sizes(table: Path, beside: Iterable[Loaded]) -> Results:
+    times = read_sizes(table)
+    return analysed(
+        trials_of_sizes(times, table.stem),
+        context_of_table(table),
+        interleaved=is_interleaved(times),
+        references=beside,
+        find_grids=lambda _configurations: grid_findings_of_table(times, table.stem),
+    )
+
+
+def _show(folder: Path, results: Results, *, verbose: bool) -> None:
+    answer(summary_of(results, verbose=verbose))
+    for sentence in (*not_to_be_trusted(results.configurations), *missed(results)):
+        talk(sentence)
+    talk(f"report: {folder / PAGE_NAME}")
+
+
+FOLDER = "cryosparc-like"
+
+
+def write_cryosparc_like(names: Sequence[str | None], out: Path | None) -> None:
+    """Write tests of runs as JSON and CSV, by default beside the report of each."""
+    runs_folder = load_settings().runs_folder
+    for run in [find_run(runs_folder, name) for name in names]:
+        tables = build_tables(run)
+        files = benchmark_files(machine_tests(tables.timings), _measured(run, tables))
+        if not files:
+            raise UserError(
+                f"the run {run.plan.run_id} has no machine test for these files: measure with "
+                "`pyscale run system`"
+            )
+        own = run.report / FOLDER if out is None else out
+        folder = own / run.path.name if out is not None and len(names) > 1 else own
+        with writing_into(folder):
+            for name, data in files.items():
+                for ending, text in (("json", data.as_json), ("csv", data.as_csv)):
+                    write_atomically(folder / f"{name}.{ending}", text)
+                    print(folder / f"{name}.{ending}")  # noqa: T201 - the command's answer
+        talk(
+            "these are times of pyscale in the format of CryoSPARC's files, not times of CryoSPARC"
+        )
+
+
+def _measured(run: RunFolder, tables: Tables) -> Measured:
+    manifest = build_manifest(run, tables.sources)
+    labels = dict(tables.tasks.select("node", "hardware").drop_nulls().unique().iter_rows())
+    stamps = {label: found["stamp"] for label, found in manifest["hardware"].items()}
+    plan = run.plan
+    of_machine = [trial for trial in plan.trials if measures_alone(trial.stage)]
+    # Of entries of one stage, the first is taken.
+    params = {trial.stage: trial.params for trial in reversed(of_machine)}
+    begin = tables.tasks["submit_utc"].min()
+    return Measured(
+        version=manifest["pyscale"]["version"],
+        created_at=begin.timestamp() if begin is not None else 0.0,  # type: ignore[union-attr]
+        movies=params.get("storage", {}).get("movies", 1),
+        params=params,
+        folder=None if plan.place is None else str(plan.place),
+        stamps={node: stamps[label] for node, label in labels.items() if label in stamps},
+    )

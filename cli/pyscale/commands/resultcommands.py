@@ -1,0 +1,148 @@
+"""The commands on what was measured: report, compare, advise and import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import typer
+
+from pyscale.commandhelp import JSON, RUN, argument, option, switch
+
+
+def report(
+    runs: list[str] | None = argument(
+        "RUN", "Ids, unique starts or ends, or folders.", show_default="latest"
+    ),
+    table: Path | None = option("CSV", "Table of wall times, from anywhere."),
+    out: Path | None = option("DIR", "Folder for the report.", show_default="the run's"),
+    count_retried: bool = switch("--count-retried", "Also time trials that succeeded on a retry."),
+    figures: bool = switch("--figures", "Draw all figures for print, not only two."),
+    width: Literal["88", "180"] = option(
+        "[88|180]", "Width of figures in mm: one column of a journal, or two.", default="180"
+    ),
+    reference: list[str] | None = option(
+        "NAME|none", "Others' results to show.", show_default="those of the same work"
+    ),
+    archive: bool = switch("--archive", "Also put each run into one zip, without its outputs."),
+    mask: bool = switch("--mask", "Replace paths and names of hosts and people in that zip."),
+    form: Literal["cryosparc-like"] | None = option(
+        "cryosparc-like",
+        "Instead of a report, tests of the machine as JSON and CSV in CryoSPARC's shape.",
+        "--format",
+    ),
+    verbose: bool = typer.Option(False, "-v", "--verbose", help="Print the table of factors too."),
+) -> None:
+    """Write the report of runs or of a table.
+
+    Several runs are set side by side. --table reads wall times measured anywhere.
+    """
+    if form is not None:
+        if table is not None or count_retried or figures or archive or mask:
+            raise typer.BadParameter(
+                "--format cryosparc-like writes no report: give runs and --out alone beside it"
+            )
+        from pyscale.commands.reporting import write_cryosparc_like
+
+        write_cryosparc_like(runs or [None], out)
+        return
+    if table is not None and runs:
+        raise typer.BadParameter("give runs, or --table with a table of wall times, not both")
+    if table is not None and (count_retried or archive or mask):
+        raise typer.BadParameter(
+            "a --table has no records: leave out --count-retried, --archive and --mask"
+        )
+    if mask and not archive:
+        raise typer.BadParameter("--mask is for the zip of --archive: give both")
+    from pyscale.commands import reporting
+    from pyscale.evaluation.results import ReportOptions
+
+    options = ReportOptions(
+        count_retried=count_retried,
+        every_figure=figures,
+        width_mm=88 if width == "88" else 180,
+        references=tuple(reference or ()),
+    )
+    if table is not None:
+        reporting.report_table(table, out, options, verbose=verbose)
+        return
+    reporting.report_runs(
+        runs or [None], out, options, archived=archive, masked=mask, verbose=verbose
+    )
+
+
+def compare(
+    base: str = argument("BASE", "Run, or a CSV of wall times.", default=...),
+    new: str | None = argument("NEW", "Run or CSV to judge; none for a run of two versions."),
+    at_least: str | None = option("SHARE", "Least change that counts, as in 0.05 (5%)."),
+    yardstick: list[str] | None = option(
+        "RUN", "Another run of BASE's version; a change must exceed how they differ. Repeatable."
+    ),
+    fail_on: Literal["regression"] | None = option(
+        "regression", "Exit code 1 where anything is worse."
+    ),
+    json: bool = JSON,
+) -> None:
+    """Compare two runs: better, worse or the same."""
+    from pyscale.commands import comparing
+
+    raise typer.Exit(
+        comparing.compare(
+            base,
+            new,
+            yardsticks=yardstick or (),
+            at_least=at_least,
+            fail_on_regression=fail_on is not None,
+            as_json=json,
+        )
+    )
+
+
+def advise(
+    run: str | None = RUN,
+    table: Path | None = option("CSV", "Table of wall times, from anywhere."),
+    objective: Literal["knee", "fastest", "budget"] | None = option(
+        "[knee|fastest|budget]", "What N is best for.", show_default="all"
+    ),
+    budget: float | None = option("WORKER_HOURS", "Most that a stage may cost: N x hours."),
+    dialect: Literal["sbatch", "nextflow", "snakemake"] = option(
+        "[sbatch|nextflow|snakemake]", "What the lines to paste are for.", "--as", default="sbatch"
+    ),
+    site: str | None = option("SITE", "Cluster to ask: a shipped name, or your .toml."),
+    why: bool = switch("--why", "Print every choice, its limits and further runs too."),
+    json: bool = JSON,
+) -> None:
+    """Say what to request for each stage."""
+    from pyscale.commands import advising
+
+    if table is not None and run is not None:
+        raise typer.BadParameter("give a run, or --table with a table of wall times, not both")
+    advising.advise(
+        run,
+        table,
+        objective=objective,
+        worker_hours=budget,
+        dialect=dialect,
+        site=site,
+        as_json=json,
+        why=why,
+    )
+
+
+def import_traces(
+    trace_format: str = argument("FORMAT", "sacct, nextflow, snakemake or jobstats.", default=...),
+    files: list[Path] = argument("FILE", "Traces to read.", default=...),
+    workers: str | None = option(
+        "N|COLUMN", "N of these trials, or the column of the trace that holds it."
+    ),
+    stage: str | None = option("NAME", "Name of the stage, where the trace has none."),
+    out: Path | None = option("CSV", "Table to write.", show_default="print it"),
+) -> None:
+    """Turn traces into a table for report --table.
+
+    A job array of sacct is a trial, as are a process in a trace of Nextflow and a rule in
+    benchmarks of Snakemake. N is how many of its tasks ran at once, where the trace tells.
+    """
+    from pyscale.traces import command
+
+    command.import_traces(trace_format, files, workers=workers, stage=stage, out=out)

@@ -1,0 +1,212 @@
+"""The command `pyscale run` and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from pyscale.commandhelp import argument, option
+
+ASKED_BY = {"suite": "suite", "stages": "--set"}
+"""How what is not a flag of its own name is asked for."""
+NEW_RUN = (
+    *("suite", "only", "accept_terms", "dry_run", "emit_sbatch"),
+    *("step", "snakemake", "nextflow", "sweep"),
+)
+"""What has no meaning for a run that is resumed or extended, beside settings and keys of a step."""
+TYPES = {None: bool, "N": int, "PATH": Path, "DIR": Path, "BASE": Path}
+"""Types of options by what they take; all others take a text, and None is a switch."""
+REPEATED = {"only", "grid", "parameters"}
+"""Options that may be given several times."""
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "What to measure": {
+        "data": option("NAME|PATH", "Dataset (see pyscale data list), or path of a movie."),
+        "truth": option(
+            "PATH",
+            "Truth of the movie: a Cell Tracking Challenge folder, label images, or TrackMate XML.",
+        ),
+        "axes": option("TYX", "Axes of the movie, where its file is silent."),
+        "only": option("STAGE", "Measure this stage alone; repeatable."),
+        "sizes": option("PX,PX", "Crops of a suite that compares them, as in 224,448,full."),
+        "grid": option("AXIS=V1,V2", "Values of one axis of the suite's grid; repeatable."),
+        "parameters": option(
+            "STAGE.PARAM=VALUE",
+            "Parameter of a stage, as in segment.diameter_px=30; repeatable.",
+            "--set",
+        ),
+        "against": option(
+            "BASE",
+            "Measure another version of the stages too, pair by pair, and compare: a Python "
+            "environment, a folder of images, or a .toml of parameters.",
+        ),
+        "with_system": option(None, "Measure the node too, in brief."),
+        "path": option(
+            "DIR",
+            "Folder whose storage a test of the machine measures.",
+            show_default="that of the runs",
+        ),
+    },
+    "A step of your own": {
+        "step": option(
+            "COMMAND",
+            "Measure a command of your own in place of a suite, as in 'python segment.py {input} "
+            "{output} --frames {first}:{stop}'.",
+        ),
+        "output": option(
+            "NAME",
+            "Name of what it writes; without an ending, a folder.",
+            show_default="output.tif, or a folder for --split files",
+        ),
+        "split": option(
+            "frames|files|tiles|threads|ranks|none",
+            "Workers share frames, files or tiles, or are threads, ranks or copies (none).",
+            show_default="frames",
+        ),
+        "merge": option(
+            "HOW",
+            "Join outputs as frames, tables or folder, or by a command with {inputs} and {output}.",
+            show_default="by the ending of the output",
+        ),
+        "check": option(
+            "HOW",
+            "Compare outputs with the baseline's: equal, labels, none, or a command with "
+            "{reference} and {other}.",
+            show_default="equal",
+        ),
+        "environment": option("DIR", "Prefix of the conda or virtual environment that it runs in."),
+        "image": option("SIF", "Image that it runs in."),
+        "shell": option(None, "Let sh run it, for pipes."),
+    },
+    "A whole workflow of your own": {
+        "snakemake": option(
+            "SNAKEFILE", "Measure a workflow of your own, as in 'Snakefile --config movie={input}'."
+        ),
+        "nextflow": option("SCRIPT", "The same, as in 'main.nf --movie {input}'."),
+        "sweep": option(
+            "KEY=N,N",
+            "What of it N is, and its values, as in cores=1,2,4 or process.maxForks=1,2,4.",
+        ),
+    },
+    "How to measure it": {
+        "workers": option(
+            "N,N",
+            "Worker counts N, as in 1,2,4.",
+            show_default="1,2,4 and so on up to the cores here, or 8 on a cluster",
+        ),
+        "repeats": option("N", "Trials of each configuration; six give an interval."),
+        "scaling": option("", "N workers share the movie, or it grows with N."),
+        "cache": option("", "Page cache of the inputs before each trial."),
+        "device": option("", "Device; several with commas where the suite compares them."),
+        "cpus_per_worker": option("N", "Cores of each worker."),
+        "start": option(
+            "cold|warm",
+            "A new process for each window, or warm workers that are kept; both with a comma.",
+            show_default="cold",
+        ),
+        "chunks_per_worker": option("N", "Windows of each worker, one after the other."),
+        "seed": option("N", "Seed of the order of trials and of the stages.", show_default="0"),
+    },
+    "Where tasks run": {
+        "executor": option("", "This machine, or a cluster with Slurm."),
+        "site": option("SITE", "Cluster: a shipped name, or your .toml."),
+        "layout": option(
+            "",
+            "Slurm starts workers as an array of jobs, or all in one job.",
+            show_default="the suite's",
+        ),
+        "allocation": option(
+            "", "Hold one Slurm job for all trials, or submit jobs for each.", show_default="hold"
+        ),
+        "every_node": option(None, "Measure each node of the site's partition, all at once."),
+        "runtime": option("", "Tasks start in this environment, or in images."),
+        "unlocked_images": option(None, "Run images that images.lock does not name."),
+    },
+    "Course of the run": {
+        "dry_run": option(
+            None, "Show what would run and cost, and what is missing; only absent data is fetched."
+        ),
+        "verbose": option(
+            None, "Also print the table of factors, or every trial of a dry run.", "-v", "--verbose"
+        ),
+        "emit_sbatch": option("DIR", "Write batch scripts; run nothing."),
+        "detach": option(None, "Return at once; follow with status."),
+        "resume": option("RUN", "Finish this run."),
+        "extend": option(
+            "RUN", "Add trials to this run, by --repeats and --workers, and measure them."
+        ),
+        "retries": option("N", "Retries per failed trial."),
+        "keep_outputs": option("", "Outputs to keep: the baseline's, or all."),
+        "accept_terms": option(None, "Agree to the dataset's terms."),
+        "strict": option(None, "Exit code 1 where an output differs from the baseline's."),
+    },
+}
+"""Options by their group in the help."""
+
+
+def _parameters() -> Iterator[Parameter]:
+    """The argument and the options, as Typer reads them from a function."""
+    text = "Suite (see pyscale suites), or the path of a .toml of your own."
+    declared: dict[str, tuple[Any, Any]] = {"suite": (str, argument(None, text))}
+    for heading, options in OPTIONS.items():
+        for name, info in options.items():
+            kind: Any = TYPES.get(info.metavar, str)
+            info.param_decls = info.param_decls or (f"--{name.replace('_', '-')}",)
+            info.metavar, info.rich_help_panel = info.metavar or None, heading
+            declared[name] = (list[kind] if name in REPEATED else kind, info)
+    for name, (kind, info) in declared.items():
+        yield Parameter(name, Parameter.KEYWORD_ONLY, default=info, annotation=kind | None)
+
+
+def run(**given: Any) -> None:
+    """Measure a suite on a movie, and report."""
+    from pyscale.commands import running
+    from pyscale.planning import ownstep
+    from pyscale.planning.runsettings import axes_asked_for, parameters_set
+    from pyscale.settings import Settings
+    from pyscale_stages.command.params import CommandParams
+
+    flags = {name: given[name] for name in Settings.model_fields if name in given}
+    flags |= {
+        "grid": axes_asked_for(given["sizes"], given["grid"] or []),
+        "stages": parameters_set(given["parameters"] or []),
+    }
+    of_step = {name: given[name] for name in CommandParams.model_fields if name in given}
+    course = {name: bool(given[name]) for name in ("detach", "strict", "verbose")}
+    accept_terms, only = bool(given["accept_terms"]), given["only"] or []
+    resume, extend, emit_sbatch = given["resume"], given["extend"], given["emit_sbatch"]
+    if earlier := resume or extend:
+        others = {name: given[name] for name in NEW_RUN} | of_step
+        others |= {"extend": resume and extend}
+        own = () if resume else ("repeats", "workers")
+        named = [name for name, value in (flags | others).items() if value and name not in own]
+        refused = [ASKED_BY.get(name, f"--{name.replace('_', '-')}") for name in named]
+        if resume:
+            raise typer.Exit(running.resume(resume, refused=refused, **course))
+        repeats, workers = given["repeats"], given["workers"]
+        raise typer.Exit(running.extend(earlier, repeats, workers, refused=refused, **course))
+    found = ownstep.workflow_asked_for(given, of_step)
+    if found is not None:
+        chosen: Any = found[0]
+        flags["workers"] = found[1] or given["workers"]
+    else:
+        chosen = ownstep.step_asked_for(given["suite"], given["step"], of_step)
+    if emit_sbatch is not None:
+        if given["dry_run"] or course["detach"] or course["strict"]:
+            raise typer.BadParameter(
+                "--emit-sbatch runs nothing: leave out --dry-run, --detach and --strict"
+            )
+        from pyscale.sbatch.emit import emit
+
+        emit(chosen, flags, only, emit_sbatch, accept_terms=accept_terms)
+        return
+    course |= {"accept_terms": accept_terms, "dry_run": bool(given["dry_run"])}
+    raise typer.Exit(running.start(chosen, flags, only, **course))
+
+
+run.__signature__ = Signature([*_parameters()])  # type: ignore[attr-defined]

@@ -1,0 +1,363 @@
+"""The commands that start, resume, detach and cancel a run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psutil
+from watchfiles import watch
+
+from pyscale.commands.dryrun import show as show_plan
+from pyscale.console import answer, talk
+from pyscale.data.progress import TerminalReport
+from pyscale.data.registry import load_registry
+from pyscale.doctor.preflight import before_run
+from pyscale.errors import UserError, last_line
+from pyscale.evaluation.betweenversions import told_of_base
+from pyscale.executors.local import LocalExecutor
+from pyscale.executors.placement import local_placement
+from pyscale.executors.protocol import Executor
+from pyscale.executors.slurm import SlurmExecutor
+from pyscale.executors.submission import refuse_shared_gpus
+from pyscale.interruption import ignored
+from pyscale.measuring.benchmark import benchmark, plan_run
+from pyscale.measuring.holding import Holder
+from pyscale.planning.extending import changed_code, extended
+from pyscale.planning.gridaxes import DEVICE
+from pyscale.planning.plan import Plan
+from pyscale.planning.planner import warn_of_too_many_workers
+from pyscale.planning.runsettings import settings_for
+from pyscale.planning.suite import Suite, suite_names
+from pyscale.planning.traits import DATA
+from pyscale.processes import wait_until_ended
+from pyscale.progress.runprogress import RunProgress
+from pyscale.progress.status import run_status
+from pyscale.report.quality import missed
+from pyscale.report.sentences import not_to_be_trusted
+from pyscale.report.terminal import summary_of
+from pyscale.report.wording import listing
+from pyscale.report.write import PAGE_NAME
+from pyscale.resources import shipped
+from pyscale.runtimes.frozen import freeze_containers
+from pyscale.sbatch.held import is_held
+from pyscale.sbatch.options import warn_of_no_gpus
+from pyscale.settings import Settings, load_settings
+from pyscale.store.allocations import read_allocations, set_cancelled
+from pyscale.store.folder import RunFolder, find_run
+from pyscale.store.journal import Journal, Listener
+from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here, written_by_owner_alone
+from pyscale.store.provenance import refuse_changed_input
+from pyscale.validation.expected import refuse_other_work
+
+EXIT_INCOMPLETE = 1
+EXIT_INVALID = 1
+EXIT_INTERRUPTED = 130
+
+
+def start(
+    suite: str | Suite | None,
+    flags: dict[str, Any],
+    only: Sequence[str],
+    *,
+    accept_terms: bool,
+    dry_run: bool,
+    detach: bool,
+    strict: bool,
+    verbose: bool = False,
+) -> int:
+    """Plan a new run and carry it out; return the exit code."""
+    if suite is None:
+        raise UserError(
+            f"name a suite to run: {', '.join(suite_names())}; or give a command of your own by "
+            "--step"
+        )
+    _refuse_strict(strict, detach=detach, dry_run=dry_run)
+    if isinstance(suite, str):
+        _refuse_data(suite)
+    settings = settings_for(suite, flags)
+    _refuse_unfitting(settings, flags)
+    plan = plan_run(suite, settings, only, accept_terms=accept_terms)
+    refuse_other_work(plan)
+    if plan.base is not None:
+        talk(told_of_base(plan))
+    _warn_of_sharing(plan)
+    on_site = () if plan.site is None else warn_of_no_gpus(plan, plan.site)
+    for sentence in (*warn_of_too_many_workers(plan), *on_site):
+        talk(f"warning: {sentence}")
+    if dry_run:
+        show_plan(plan, verbose=verbose)
+        before_run(plan, asks_slurm=False)
+        return 0
+    if strict:
+        _refuse_blind_gate(plan)
+    before_run(plan)
+    containers = freeze_containers(plan, TerminalReport())
+    with written_by_owner_alone():
+        run = RunFolder.create(settings.runs_folder, plan, containers)
+    return _carry_out(run, detach=detach, strict=strict, verbose=verbose)
+
+
+def resume(
+    name: str, *, detach: bool, strict: bool, refused: Sequence[str], verbose: bool = False
+) -> int:
+    """Finish a run that was interrupted; return the exit code."""
+    if refused:
+        raise UserError(
+            f"--resume goes on with the run's own plan, so it takes no other flags (given: "
+            f"{', '.join(refused)}); start a new run to measure something else"
+        )
+    _refuse_strict(strict, detach=detach)
+    run = _own_run(name)
+    if strict:
+        _refuse_blind_gate(run.plan)
+    # Slurm has taken its jobs, and some may still hold what their kind is allowed.
+    before_run(run.plan, asks_slurm=False)
+    return _carry_out(run, detach=detach, strict=strict, verbose=verbose)
+
+
+def extend(
+    name: str,
+    repeats: int | None,
+    workers: str | None,
+    *,
+    detach: bool,
+    strict: bool,
+    refused: Sequence[str],
+    verbose: bool = False,
+) -> int:
+    """Add trials to a run and measure them, and what else it misses; return the exit code."""
+    if refused:
+        raise UserError(
+            "--extend measures more of the run's own plan, so it takes --repeats and --workers "
+            f"alone (given: {', '.join(refused)}); start a new run to measure something else"
+        )
+    if repeats is None and workers is None:
+        raise UserError("--extend: give more --repeats, or other --workers, as in --repeats 6")
+    _refuse_strict(strict, detach=detach)
+    run = _own_run(name)
+    # As the setting, which reads texts like 1,2,4 and refuses others.
+    asked = None if workers is None else load_settings(workers=workers).workers
+    with run_lock(run.path):
+        # Another pyscale may have extended it meanwhile.
+        run = RunFolder(run.path)
+        plan = extended(run.plan, repeats, asked)
+        if plan.site is not None:
+            refuse_shared_gpus(plan)
+        if strict:
+            _refuse_blind_gate(plan)
+        _warn_of_sharing(plan)
+        changed = changed_code(run)
+        for sentence in (*([changed] if changed else []), *warn_of_too_many_workers(plan)):
+            talk(f"warning: {sentence}")
+        refuse_changed_input(run.path, plan.movies | plan.truths)
+        before_run(plan)
+        added = plan.trials[len(run.plan.trials) :]
+        counts = listing(sorted({trial.workers for trial in added}))
+        what = f"{len(added)} trials at N = {counts}"
+        run.replace_plan(plan)
+        Journal(run.journal_file).append("run_extended", detail=what)
+    talk(f"extended {run.path.name} by {what}")
+    return _carry_out(run, detach=detach, strict=strict, verbose=verbose)
+
+
+def _own_run(name: str) -> RunFolder:
+    """A run that this user may write, made safe."""
+    run = find_run(load_settings().runs_folder, name)
+    if not os.access(run.path, os.W_OK):
+        raise UserError(
+            f"the run {run.path.name} cannot be finished, because {run.path} may not be written "
+            "into: ask who owns it, or start a run of your own"
+        )
+    run.make_safe()
+    return run
+
+
+def cancel(name: str | None) -> None:
+    """End a run's pyscale and its tasks."""
+    run = find_run(load_settings().runs_folder, name)
+    status = run_status(run)
+    state = status.state
+    # Jobs may have outlived a cancellation to which Slurm did not answer.
+    over = state == "cancelled" and run.plan.site is None and not status.left_running
+    if state == "complete" or over:
+        raise UserError(f"the run {run.path.name} is {state}: there is nothing to cancel")
+    run.make_safe()
+    ended = None
+    if is_held(run.plan):
+        # First, as a pilot that begins and a pyscale that follows look for it. Both end by
+        # themselves, and let go of the run.
+        set_cancelled(run.path, cancelled=True)
+        ended = executor_for(run).end_all()
+    elif is_locked(run.path):
+        process = writer_here(run.path)
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+        wait_until_ended([process])
+    with run_lock(run.path):
+        executor = executor_for(run)
+        ended = executor.end_all() if ended is None else ended
+        what = "processes" if executor.on_this_node else "jobs"
+        Journal(run.journal_file).append("run_cancelled", detail=f"{ended} {what} ended")
+    talk(f"cancelled; finish it with: pyscale run --resume {run.path.name}")
+
+
+def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> int:
+    if detach:
+        return _detached(run)
+    plan = run.plan
+    with RunProgress(plan, Journal(run.journal_file).read()) as progress:
+        try:
+            if is_held(plan):
+                incomplete, results = Holder(run, progress.hear).finish()
+            else:
+                incomplete, results = benchmark(
+                    run, executor_for(run, progress.hear), progress.hear
+                )
+        except KeyboardInterrupt:
+            progress.stop()
+            resume = f"pyscale run --resume {plan.run_id}"
+            if is_held(plan):
+                jobs = read_allocations(run.path).job_ids
+                talk(
+                    f"no longer followed; {'job ' + jobs[-1] if jobs else 'its job'} goes on. "
+                    f"Follow it with: {resume}, or end it with: pyscale cancel {plan.run_id}"
+                )
+            else:
+                talk(f"interrupted; nothing is lost. Finish with: {resume}")
+            return EXIT_INTERRUPTED
+    answer(summary_of(results, verbose=verbose))
+    doubted = [*not_to_be_trusted(results.configurations), *missed(results)]
+    for sentence in doubted:
+        talk(sentence)
+    if incomplete:
+        talk(
+            f"{len(incomplete)} of {len(plan.trials)} trials are not complete: "
+            f"see `pyscale status {plan.run_id}`; try them again with "
+            f"`pyscale run --resume {plan.run_id}`"
+        )
+    # Who asks whether results are right wants no workers of so small a movie.
+    elif results.validation is None and not results.about_workers().configurations.is_empty():
+        talk(f"lines to paste: pyscale advise {plan.run_id}")
+    talk(f"report: {run.report / PAGE_NAME}")
+    if incomplete:
+        return EXIT_INCOMPLETE
+    is_wrong = results.validation is not None and results.validation.verdict != "right"
+    return EXIT_INVALID if is_wrong or (strict and doubted) else 0
+
+
+def _refuse_data(suite: str) -> None:
+    """Raise where data stands in the place of the suite."""
+    if suite in suite_names() or suite.endswith(".toml"):
+        return
+    if suite in load_registry(shipped("config")).datasets or Path(suite).suffix or "/" in suite:
+        raise UserError(
+            f"{suite} is not a suite: to measure on it, run `pyscale run pipeline --data {suite}`, "
+            "or give a command of your own by --step"
+        )
+
+
+def _refuse_strict(strict: bool, *, detach: bool, dry_run: bool = False) -> None:
+    """Raise where nothing is measured before this process ends, so that it cannot fail on it."""
+    if strict and (detach or dry_run):
+        given = ["--dry-run"] * dry_run + ["--detach"] * detach
+        raise UserError(
+            f"--strict makes the exit code 1 where a measured output is not the baseline's, and "
+            f"with {' and '.join(given)} pyscale ends before anything is measured: leave out "
+            "one of them"
+        )
+
+
+def _refuse_blind_gate(plan: Plan) -> None:
+    """Raise where a strict run would compare nothing, and so pass whatever it computes."""
+    if told := DATA[plan.suite.data].never_same:
+        raise UserError(
+            f"--strict fails where an output is not the baseline's, and {told} never are the same: "
+            "leave it out"
+        )
+    # What a suite asks of quality is a gate too.
+    if any(step.at_least or step.at_most for step in plan.suite.stages.values()):
+        return
+    if not any("check" in trial.tasks and not trial.is_reference for trial in plan.trials):
+        raise UserError(
+            "--strict fails where an output is not the baseline's, and this run compares none, "
+            "because workers at each N have frames of their own or there is one trial alone: "
+            "leave it out, or give several --workers of --scaling strong"
+        )
+
+
+def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:
+    """Raise where what is asked for has no meaning where tasks run."""
+    of_cluster = [
+        f"--{name}" for name in ("site", "layout", "allocation") if flags[name] is not None
+    ]
+    if settings.executor == "local" and of_cluster:
+        tells = "tells" if len(of_cluster) == 1 else "tell"
+        raise UserError(
+            f"{' and '.join(of_cluster)} {tells} of a cluster, and this run is on this machine: "
+            "add --executor slurm, or --emit-sbatch DIR to write scripts for it, or leave that out"
+        )
+    if settings.executor == "slurm" and "mps" in {settings.device, *settings.grid.get(DEVICE, ())}:
+        raise UserError("--device mps is not available on Slurm clusters: use --device cuda or cpu")
+
+
+def _warn_of_sharing(plan: Plan) -> None:
+    """Say before the start that workers will share cores or GPUs."""
+    if plan.site is not None:
+        return
+    sharing: dict[int, set[int]] = {}
+    for trial in plan.trials:
+        threads = plan.threads_of(trial)
+        place = local_placement(threads).of(
+            0, trial.processes, trial.device, trial.gpu_sharing, trial.gpus
+        )
+        if place.shared:
+            sharing.setdefault(threads, set()).add(trial.workers)
+    for threads, counts in sorted(sharing.items()):
+        talk(
+            f"warning: this machine cannot give each of N = {', '.join(map(str, sorted(counts)))} "
+            f"workers {threads} core(s) of its own: their times will be flagged as oversubscribed"
+        )
+
+
+def executor_for(run: RunFolder, *listeners: Listener) -> Executor:
+    """The executor that a run's plan names; listeners hear, say, that Slurm is silent."""
+    if run.plan.site is not None:
+        return SlurmExecutor(run, run.plan.site, Journal(run.journal_file, *listeners))
+    return LocalExecutor(run.path, cache(local_placement))
+
+
+def _detached(run: RunFolder) -> int:
+    """Carry the run out in a process that outlives this shell; return once it has the run."""
+    log_file = run.path / "orchestrator.log"
+    if is_held(run.plan):
+        Holder(run, lambda _event: None).begin()
+    # Its session has no terminal that could end, and a shell that does may tell it all the same.
+    with log_file.open("ab") as log, ignored(signal.SIGHUP):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pyscale", "run", "--resume", str(run.path)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    for _ in watch(run.path, recursive=False, rust_timeout=200, yield_on_timeout=True, step=5):
+        # Its job is submitted, and lives whether anybody follows it or not.
+        if is_held(run.plan):
+            break
+        holder = lock_holder(run.path)
+        if holder is not None and holder.pid == process.pid:
+            break
+        if process.poll() is not None:
+            said = last_line(log_file) or "no output"
+            raise UserError(f"the run {run.path.name} did not start: {said}")
+    talk(f"follow it with: pyscale status {run.path.name} --watch")
+    print(run.path.name)  # noqa: T201 - the command's answer
+    return 0

@@ -1,0 +1,189 @@
+"""The cost of a run on a cluster: at most, and of each way to get its jobs.
+
+At most each job runs to its time limit. One job for all trials (hold) stands beside jobs for each
+trial (each): core-hours, money and time to the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from pydantic import Field
+
+from pyscale.analysis.spending import Prices
+from pyscale.executors.submission import Submission, asked_by_window, submissions
+from pyscale.planning.plan import Plan, Trial
+from pyscale.planning.sites import Site
+from pyscale.sbatch.held import Held
+from pyscale.sbatch.options import ranks_over_nodes
+from pyscale_stages.contract import Record
+
+NodeCores = Callable[[str | None], int | None]
+"""Cores of the largest node of a partition, None being the default one; None where unknown."""
+
+
+WAITS_MIN = (10, 60)
+"""Queue waits of a job that the time to the end is told for."""
+
+
+class StageCost(Record):
+    """What the jobs of one entry of the suite can cost at most; retries are not counted."""
+
+    entry: str = Field(description="Entry of the suite")
+    jobs: int = Field(description="Jobs, each element of an array being one")
+    core_hours: float | None = Field(description="None where a whole node's cores are unknown")
+    gpu_hours: float
+
+
+def money(cost: StageCost | Way, prices: Prices) -> float | None:
+    """Price of all that is held; None where something of it has none, or its hours are unknown."""
+    charges = (
+        _charge(cost.core_hours, prices.core_hour),
+        _charge(cost.gpu_hours, prices.gpu_hour),
+    )
+    return None if None in charges else sum(filter(None, charges))
+
+
+def prices_of(plan: Plan) -> Prices:
+    """Prices of the plan's cluster or, without one, of this machine."""
+    if plan.site is not None:
+        return plan.site.prices
+    # Runs of earlier versions have none.
+    return Prices.model_validate(plan.settings.get("prices", {}))
+
+
+def costs(plan: Plan, site: Site, node_cores: NodeCores) -> list[StageCost]:
+    """Cost of each entry of a plan, in the order of the pipeline."""
+    by_entry: dict[str, list[StageCost]] = {entry: [] for entry in plan.suite.stages}
+    for trial in plan.trials:
+        by_entry[trial.entry] += [_cost(site, one, node_cores) for one in submissions(plan, trial)]
+    return [total(entry, parts) for entry, parts in by_entry.items() if parts]
+
+
+def total(name: str, parts: list[StageCost]) -> StageCost:
+    """Sum of some costs; unknown where one of them is."""
+    known = [part.core_hours for part in parts if part.core_hours is not None]
+    return StageCost(
+        entry=name,
+        jobs=sum(part.jobs for part in parts),
+        core_hours=sum(known) if len(known) == len(parts) else None,
+        gpu_hours=sum(part.gpu_hours for part in parts),
+    )
+
+
+def _charge(hours: float | None, price: float | None) -> float | None:
+    """Price of what is held; nothing held costs nothing, whatever its price."""
+    if hours == 0:
+        return 0.0
+    return None if hours is None or price is None else hours * price
+
+
+def _cost(site: Site, submission: Submission, node_cores: NodeCores) -> StageCost:
+    wanted = submission.asked(site)
+    hours = wanted.time_min / 60
+    named = submission.trial.nodes
+    spread = None
+    if submission.is_gang and not named:
+        spread = ranks_over_nodes(wanted, submission.tasks)
+    # At most a node for each task, unless the site says how many share one.
+    nodes, tasks_each = (spread.nodes, spread.ranks_each) if spread else (submission.tasks, 1)
+    cores: int | None = wanted.cpus * submission.tasks
+    if wanted.request.exclusive:
+        of_node = node_cores(wanted.request.partition)
+        cores = None if of_node is None else of_node * nodes
+    return StageCost(
+        entry=submission.trial.entry,
+        jobs=1 if submission.is_gang else submission.tasks,
+        core_hours=None if cores is None else cores * hours,
+        gpu_hours=wanted.gpus * nodes * tasks_each * hours,
+    )
+
+
+class Way(Record):
+    """What one way to get jobs comes to."""
+
+    name: str = Field(description="hold or each")
+    jobs: int = Field(description="Jobs, each element of an array being one")
+    waits: int = Field(description="Times that the run waits in the queue, at most")
+    used_core_hours: float
+    idle_core_hours: float | None = Field(
+        description="Held and not used; None where a whole node's cores are unknown"
+    )
+    gpu_hours: float
+    work_s: float = Field(description="Time that the trials take, one after the other")
+
+    def lasts_s(self, wait_min: float) -> float:
+        """Time to the end of the run where each job waits so long."""
+        return self.work_s + 60 * wait_min * self.waits
+
+    @property
+    def core_hours(self) -> float | None:
+        """Used and idle; None where a whole node's cores are unknown."""
+        return None if self.idle_core_hours is None else self.used_core_hours + self.idle_core_hours
+
+
+def ways(
+    plan: Plan,
+    site: Site,
+    held: Held,
+    known_s: Mapping[str, float],
+    *,
+    longest_min: int,
+    node_cores: int | None = None,
+) -> tuple[Way, Way]:
+    """Both ways to get the jobs of a plan: hold, and each.
+
+    Trials that are not `known_s` from earlier runs count as long as their time limits let them
+    last.
+    """
+    used_s = gpu_s = work_s = tasks_s = 0.0
+    jobs = waits = 0
+    for trial in plan.trials:
+        lasts_s = known_s.get(trial.id, limit_s(plan, site, trial))
+        wanted = asked_by_window(plan, trial, site)
+        at_once = trial.processes
+        work_s += lasts_s
+        tasks_s += lasts_s * at_once
+        used_s += lasts_s * at_once * wanted.cpus
+        gpu_s += lasts_s * at_once * wanted.gpus
+        submitted = list(submissions(plan, trial))
+        waits += len(submitted)
+        jobs += sum(1 if one.is_gang else one.tasks for one in submitted)
+    # As many as are submitted: where times are not known, one.
+    is_known = all(trial.id in known_s for trial in plan.trials)
+    allocations = max(1, math.ceil(work_s / 60 / longest_min)) if is_known else 1
+    # Cores that hold keeps all the time, and core-seconds that each keeps.
+    cores: int | None = held.cores
+    each_s: float | None = used_s
+    if held.slot.request.exclusive:
+        nodes = math.ceil(held.cores / node_cores) if node_cores else 0
+        cores = nodes * node_cores if node_cores else None
+        each_s = tasks_s * node_cores if node_cores else None
+    common = {"used_core_hours": used_s / 3600, "work_s": work_s}
+    return (
+        Way(
+            name="hold",
+            jobs=allocations,
+            waits=allocations,
+            idle_core_hours=None if cores is None else (cores * work_s - used_s) / 3600,
+            gpu_hours=held.slots * held.slot.gpus * work_s / 3600,
+            **common,
+        ),
+        Way(
+            name="each",
+            jobs=jobs,
+            waits=waits,
+            idle_core_hours=None if each_s is None else (each_s - used_s) / 3600,
+            gpu_hours=gpu_s / 3600,
+            **common,
+        ),
+    )
+
+
+def limit_s(plan: Plan, site: Site, trial: Trial) -> float:
+    """The longest that a trial can take by the time limits of its tasks."""
+    return sum(
+        60.0 * one.asked(site).time_min * math.ceil(one.tasks / one.at_once)
+        for one in submissions(plan, trial)
+    )

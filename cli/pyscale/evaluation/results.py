@@ -1,0 +1,279 @@
+"""Analysis results from the records of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from pyscale.analysis.advice import choices
+from pyscale.analysis.causes import limits
+from pyscale.analysis.drift import drifts
+from pyscale.analysis.findings import Findings
+from pyscale.analysis.fits import curve_fits
+from pyscale.analysis.flags import without_invalid
+from pyscale.analysis.grid.findings import GridFindings, grid_findings
+from pyscale.analysis.losses import loss_table
+from pyscale.analysis.machine.findings import machine_findings
+from pyscale.analysis.measured import measured_points, measured_trials
+from pyscale.analysis.ranks.findings import rank_findings
+from pyscale.analysis.resource_request import request_of
+from pyscale.analysis.scaling import OVER_N, configurations
+from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_costs
+from pyscale.analysis.starts import starts
+from pyscale.analysis.timeline import timeline_of
+from pyscale.analysis.trials import trial_table
+from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
+from pyscale.analysis.workers import worker_table
+from pyscale.console import talk
+from pyscale.evaluation.betweenversions import between_versions
+from pyscale.evaluation.cost import prices_of
+from pyscale.evaluation.origin import context_of
+from pyscale.evaluation.runline import next_runs
+from pyscale.planning.gridaxes import START
+from pyscale.planning.plan import Plan
+from pyscale.planning.traits import measures_alone, stands_apart
+from pyscale.references.files import all_references
+from pyscale.references.matching import (
+    matching,
+    matching_grids,
+    matching_tests,
+    shown_beside,
+)
+from pyscale.references.matchingranks import matching_loading, matching_reconstruct
+from pyscale.references.model import Loaded
+from pyscale.references.workid import size_ids_of
+from pyscale.report.context import ReportContext
+from pyscale.report.curves import curves
+from pyscale.report.plots.plot import Width
+from pyscale.report.results import Results
+from pyscale.report.table import read_wall_times
+from pyscale.report.write import writing_into
+from pyscale.settings import load_settings
+from pyscale.store.folder import RunFolder
+from pyscale.store.manifest import build_manifest, write_manifest
+from pyscale.store.tables import build_tables, write_tables
+from pyscale.validation.ofrun import validation_of
+
+MATCHING = {"loader": matching_loading, "reconstruct": matching_reconstruct}
+"""Finds references for ranks, by the kind of their work."""
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What a report is asked to show beside what it shows anyway."""
+
+    count_retried: bool = False
+    """Whether trials that succeeded only when tried again are timed too."""
+    every_figure: bool = False
+    """Whether to draw all figures for print."""
+    width_mm: Width = 180
+    """Their width: one column of a journal, or two."""
+    references: tuple[str, ...] = ()
+    """References to show though their work is another; "none" shows none at all."""
+    own_references: bool = True
+    """Whether the user's own references stand beside it, and not those of pyscale alone."""
+    pictures: bool = True
+    """Whether the page may show what is on the movie."""
+
+
+USUAL = ReportOptions()
+
+
+def results_of(
+    run: RunFolder,
+    home: Path | None = None,
+    options: ReportOptions = USUAL,
+    *,
+    tell: Callable[[str], object] = talk,
+    writes: bool = True,
+) -> Results:
+    """Rebuild tables and manifest of a run from its records, into `home`, and analyse them."""
+    tables = build_tables(run)
+    for sentence in tables.sources.unreadable.values():
+        tell(sentence)
+    manifest = build_manifest(run, tables.sources)
+    if writes:
+        home = home or run.path
+        with writing_into(home):
+            write_tables(home, tables)
+            write_manifest(home, manifest)
+    tasks, spans = tables.tasks, tables.spans
+    trials = trial_table(tasks, spans, count_retried=options.count_retried)
+    context = context_of(run, manifest, tables)
+    suite = run.plan.suite
+
+    # A machine is measured on several devices too, but its tests are compared one by one; the
+    # points of a grid of loading by how fast and how diverse they are; and images that ranks
+    # reconstruct by the components of an iteration.
+    apart = run.plan.entries_that(stands_apart)
+
+    # A call of a model is as fast in a warm worker: what that gains has a table of its own.
+    apart |= {
+        trial.entry for trial in run.plan.trials if {*suite.stages[trial.entry].point} == {START}
+    }
+
+    def find_grids(table: pl.DataFrame) -> tuple[GridFindings, ...]:
+        return grid_findings(
+            *(tasks.filter(~tasks["stage"].is_in(apart)), tables.calls, trials, table),
+            versus=suite.versus,
+            against=suite.against,
+            entries=list(suite.stages),
+        )
+
+    settings = load_settings()
+    own = settings.references_folder if options.own_references else None
+    references = list(all_references(own, tell).values())
+    sizes = size_ids_of(run.plan)
+    shown = shown_beside(
+        references,
+        context.work_id,
+        asked={*suite.references, *options.references},
+        sizes=sizes.values(),
+    )
+    ranks = rank_findings(
+        tables.loading,
+        tables.reconstruction,
+        keep=settings.keep_diversity,
+        count_retried=options.count_retried,
+    )
+    machine = machine_findings(
+        *(tables.timings, tasks, spans, tables.sources.places),
+        measuring=run.plan.entries_that(measures_alone),
+        sizes=sizes,
+    )
+    own_cpus = {trial.entry: run.plan.threads_of(trial) for trial in run.plan.trials}
+    results = analysed(
+        trials,
+        context,
+        workers=worker_table(tasks, spans),
+        held=how_held(run.plan),
+        prices=prices_of(run.plan),
+        own_cpus=None if run.plan.site else own_cpus,
+        sharing={trial.entry for trial in run.plan.trials if trial.gpu_sharing != "own"},
+        references=shown,
+        stages=stages_of(run.plan),
+        find_grids=find_grids,
+        kinds=[one for one in (machine, *ranks) if one is not None],
+    )
+    return replace(
+        results,
+        timeline=timeline_of(tasks, spans, trials),
+        beside={
+            **results.beside,
+            "machine": matching_tests(shown, machine.tests) if machine else (),
+            **{one.kind: MATCHING[one.kind](shown, one.points) for one in ranks},
+        },
+        validation=validation_of(run, trials, context.work_id, references),
+        next_runs=next_runs(
+            curves(results.about_workers().configurations),
+            results.choices,
+            results.limits,
+            run.plan,
+            cores_of(context),
+        ),
+        starts=starts(tasks, trials),
+        measured=measured_points(measured_trials(tables.measures, trials)),
+        versions=between_versions(run.plan, manifest, tasks, trials),
+    )
+
+
+def cores_of(context: ReportContext) -> int | None:
+    """Cores of the machine, where all tasks ran on one kind."""
+    told = [found["cores"] for found in context.hardware if "cores" in found]
+    return int(told[0]) if len(told) == len(context.hardware) == 1 else None
+
+
+def results_of_table(table: Path, references: Iterable[Loaded] = ()) -> Results:
+    """Analyse a CSV of wall times over numbers of workers."""
+    wall_times = read_wall_times(table)
+    return analysed(
+        trials_from_wall_times(wall_times, suite=table.stem),
+        context_of_table(table),
+        interleaved=is_interleaved(wall_times),
+        # A trial in one row is one job, which holds everything until it ends.
+        held="task" if "task" in wall_times.columns else "machine",
+        prices=load_settings().prices,
+        references=references,
+    )
+
+
+def context_of_table(table: Path) -> ReportContext:
+    """Origin of the numbers of a table."""
+    return ReportContext(title=f"wall times of {table.name}", measured_for=table.name)
+
+
+def stages_of(plan: Plan) -> dict[str, str]:
+    """The stage behind each entry of a plan, and behind each entry that points come from."""
+    entries = {trial.entry: trial.stage for trial in plan.trials}
+    steps = plan.suite.stages
+    families = {
+        steps[entry].family or entry: stage for entry, stage in entries.items() if entry in steps
+    }
+    return families | entries
+
+
+def analysed(
+    trials: pl.DataFrame,
+    context: ReportContext,
+    *,
+    workers: pl.DataFrame | None = None,
+    interleaved: bool = True,
+    held: Held | None = None,
+    prices: Prices | None = None,
+    own_cpus: Mapping[str, int] | None = None,
+    sharing: Collection[str] = (),
+    references: Iterable[Loaded] = (),
+    stages: Mapping[str, str] | None = None,
+    find_grids: Callable[[pl.DataFrame], tuple[GridFindings, ...]] | None = None,
+    kinds: Sequence[Findings] = (),
+) -> Results:
+    """Analyse a table of trials, wherever it comes from.
+
+    `interleaved`: trials of a block ran close together in time; `own_cpus`: cores of a worker of
+    each stage where nobody was asked for any; `sharing`: stages whose workers are on one GPU;
+    `stages`: the stage behind each name in `trials` and behind each family of points.
+    """
+    beside = list(references)
+    changes = drifts(trials)
+    table = configurations(trials, interleaved=interleaved, drifts=changes)
+    holding = trials if own_cpus is None else held_on_one_machine(trials, own_cpus, sharing)
+    chosen = choices(table, trials, interleaved=interleaved)
+    knees = (one for one in chosen if one.objective == "knee")
+    asked = (request_of(one, trials, cpus=(own_cpus or {}).get(one.stage)) for one in knees)
+    grids = find_grids(table) if find_grids else ()
+    points = [stage for grid in grids for stage in grid.points["stage"]]
+    # N ranks do N times as much, so that no wall times over N are compared.
+    of_ranks = [entry for one in kinds if one.work == "own" for entry in one.entries]
+    told = pl.when(~pl.col("stage").is_in(of_ranks))
+    rows = table.with_columns(told.then(pl.col(name)).alias(name) for name in OVER_N)
+    return Results(
+        configurations=with_costs(rows, holding, held, prices),
+        trials=trials,
+        losses=loss_table(trials),
+        fits=curve_fits(without_invalid(trials, table), interleaved=interleaved),
+        drifts=changes,
+        limits=limits(trials, workers),
+        choices=chosen,
+        requests=[request for request in asked if request is not None],
+        context=context,
+        interleaved=interleaved,
+        # What others measured over N stands beside no size or device.
+        references=matching(beside, table.filter(~pl.col("stage").is_in(points)), stages),
+        kinds=(*grids, *kinds),
+        beside={"grid": matching_grids(beside, grids, stages)},
+    )
+
+
+def how_held(plan: Plan) -> Held | None:
+    """How long workers held their cores; None where a job had more than it asked for."""
+    if plan.site is None:
+        return "machine"
+    layouts = {trial.layout for trial in plan.trials}
+    if len(layouts) != 1:
+        return None
+    if any(request.exclusive for request in (plan.site.request, *plan.site.override)):
+        return None
+    return "gang" if "gang" in layouts else "task"

@@ -1,0 +1,204 @@
+"""What two runs share besides their wall times, their differences, and tests of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from pyscale.analysis.machine.comparison import compared_tests
+from pyscale.analysis.machine.processes import trial_medians
+from pyscale.analysis.machine.sidebyside import MachineSide, machines_side_by_side
+from pyscale.analysis.machine.tests import machine_tests
+from pyscale.analysis.measured import measured_trials
+from pyscale.analysis.samples import MEASURED, samples
+from pyscale.analysis.trials import trial_table
+from pyscale.console import talk
+from pyscale.errors import UserError
+from pyscale.evaluation.runfacts import Facts, differences, facts
+from pyscale.planning.traits import shares_windows, stands_apart
+from pyscale.references.workid import size_ids_of
+from pyscale.report.comparison import ComparisonContext, OutputComparison
+from pyscale.report.judged import named, title_of
+from pyscale.store.folder import RunFolder
+from pyscale.store.manifest import build_manifest
+from pyscale.store.tables import build_tables
+from pyscale.store.taskfiles import RecordError, read_task
+from pyscale_stages.task import WINDOW_FILE
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A run as a comparison needs it; nothing is written into its folder."""
+
+    run: RunFolder
+    manifest: Mapping[str, Any]
+    nodes: tuple[str, ...]
+    trials: pl.DataFrame
+    timings: pl.DataFrame
+    samples: pl.DataFrame
+
+    @classmethod
+    def of(cls, run: RunFolder) -> MeasuredRun:
+        """Read the records of a run."""
+        tables = build_tables(run)
+        for sentence in tables.sources.unreadable.values():
+            talk(sentence)
+        nodes = tables.tasks["node"].drop_nulls().unique().sort().to_list()
+        manifest = build_manifest(run, tables.sources)
+        trials = trial_table(tables.tasks, tables.spans)
+        found = samples(
+            {"loading": tables.loading, "reconstruction": tables.reconstruction},
+            measured_trials(tables.measures, trials),
+        )
+        return cls(run, manifest, tuple(nodes), trials, tables.timings, found)
+
+    def facts(self, entries: set[str]) -> Facts:
+        """What it was measured on and with, as far as these entries of the suite go."""
+        return facts(self.run.plan, self.manifest, self.nodes, entries)
+
+    @property
+    def entries(self) -> list[str]:
+        """Entries of which a trial left a record, in the order of the pipeline."""
+        return self.trials["stage"].unique(maintain_order=True).to_list()
+
+    @property
+    def compared_trials(self) -> pl.DataFrame:
+        """Trials whose wall times are compared, as those of ranks and of the machine are not."""
+        apart = self.trials["stage"].is_in(list(self.run.plan.entries_that(stands_apart)))
+        return self.trials.filter(~apart)
+
+    @property
+    def measured(self) -> dict[str, set[tuple[str, int | None]]]:
+        """Names and N of what can be compared, by its kind."""
+        timed = self.compared_trials.filter("valid").select("stage", "workers")
+        found = {"wall times": set(timed.iter_rows())}
+        for kind, stage, workers in self.samples.select("kind", "stage", "workers").iter_rows():
+            what = "numbers" if kind == MEASURED else title_of(kind).lower()
+            found.setdefault(what, set()).add((stage, workers))
+        tests = self.timings["test"].unique(maintain_order=True)
+        found["tests of the machine"] = {(test, None) for test in tests}
+        return {kind: names for kind, names in found.items() if names}
+
+    @property
+    def told(self) -> str:
+        """What it measured, in words."""
+        told = []
+        for kind, names in self.measured.items():
+            rows = [
+                {"name": stage, "workers": workers}
+                for stage, workers in sorted(names)
+                if workers is not None
+            ]
+            told.append(f"{kind} of {named(rows)}" if rows else kind)
+        return "; ".join(told) or "nothing that was timed"
+
+    @property
+    def missing(self) -> str | None:
+        """How many of its planned trials left no record; None where all did."""
+        planned = len(self.run.plan.trials)
+        lacking = planned - self.trials.height
+        return f"{lacking} of {planned}" if lacking else None
+
+    @property
+    def inputs(self) -> tuple[tuple[int, str], ...]:
+        """Sizes and sha256 of the files that it read, whatever they are called."""
+        files = self.manifest["input"]["files"]
+        return tuple((file["size_bytes"], file["sha256"]) for file in files)
+
+
+def refuse_twice(paths: Sequence[Path]) -> None:
+    """Refuse a run, or a table, beside itself."""
+    places = [path.resolve() for path in paths]
+    for place, path in zip(places, paths, strict=True):
+        if places.count(place) > 1:
+            raise UserError(f"{path} was given twice: name each once")
+
+
+def nothing_in_common(base: MeasuredRun, new: MeasuredRun) -> str | None:
+    """Say what each of two runs measured, where nothing of it is the same; else None."""
+    if any(base.measured.get(kind, set()) & own for kind, own in new.measured.items()):
+        return None
+    told = [f"{run.run.plan.run_id} measured {run.told}" for run in (base, new)]
+    return f"{told[0]}, and {told[1]}, so nothing of the two can be compared"
+
+
+def between(base: MeasuredRun, new: MeasuredRun) -> ComparisonContext:
+    """Find out what differs between two runs, and whether their outputs are the same."""
+    shared = {entry for entry in base.entries if entry in new.entries}
+    commits = [
+        (side.manifest["pyscale"]["git_commit"], side.manifest["pyscale"]["git_dirty"])
+        for side in (base, new)
+    ]
+    return ComparisonContext(
+        base=base.run.plan.title,
+        new=new.run.plan.title,
+        measured_here=True,
+        nothing_in_common=nothing_in_common(base, new),
+        differences=tuple(differences(base.facts(shared), new.facts(shared))),
+        uncommitted=commits[0] == commits[1] and bool(commits[0][1]),
+        missing={
+            name: side.missing for name, side in (("base", base), ("new", new)) if side.missing
+        },
+        outputs=tuple(
+            _outputs(entry, base, new, shared)
+            for entry in base.entries
+            # Of others no wall times are compared, beside which to remark on outputs.
+            if entry in shared & base.run.plan.entries_that(shares_windows)
+        ),
+    )
+
+
+def _outputs(entry: str, base: MeasuredRun, new: MeasuredRun, shared: set[str]) -> OutputComparison:
+    before, after = (_reference_output(side.run, entry) for side in (base, new))
+    if not before or not after:
+        return OutputComparison(stage=entry, found="unknown")
+    files = sorted(
+        name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
+    )
+    stages = new.run.plan.suite.stages
+    return OutputComparison(
+        stage=entry,
+        found="different" if files else "same",
+        files=tuple(files),
+        read_by=tuple(
+            name for name in stages if name in shared and entry in stages[name].inputs.values()
+        ),
+    )
+
+
+def _reference_output(run: RunFolder, entry: str) -> dict[str, str]:
+    """Files of a stage's reference output with their sha256; none where it left no record."""
+    for trial in run.plan.trials:
+        if trial.entry == entry and trial.is_reference:
+            result = None
+            with suppress(RecordError):
+                result = read_task(run.task(trial, trial.output_task)).result
+            files = result.outputs if result is not None else ()
+            return {file.name: file.sha256 for file in files if file.name != WINDOW_FILE}
+    return {}
+
+
+def tests_compared(base: MeasuredRun, new: MeasuredRun, *, at_least: float) -> pl.DataFrame | None:
+    """Judge tests of the machine that both runs did, node by node, or one node with the other."""
+    if base.timings.is_empty() or new.timings.is_empty():
+        return None
+    nodes = [side.timings["node"].unique(maintain_order=True).to_list() for side in (base, new)]
+    alone = all(len(own) == 1 for own in nodes)
+    common = [(node, node, node) for node in nodes[0] if node in nodes[1]]
+    found = []
+    for name, before, after in [(None, nodes[0][0], nodes[1][0])] if alone else common:
+        sides = [_side(base, before), _side(new, after)]
+        table = compared_tests(sides, machines_side_by_side(sides), 0, 1, at_least=at_least)
+        found.append(table.select(pl.lit(name, pl.String).alias("node"), *table.columns))
+    return pl.concat(found) if found else None
+
+
+def _side(run: MeasuredRun, node: str | None) -> MachineSide:
+    # A node that is not known is null, which equals nothing otherwise.
+    own = run.timings.filter(run.timings["node"].eq_missing(node))
+    return MachineSide(machine_tests(own), size_ids_of(run.run.plan), trial_medians(own))

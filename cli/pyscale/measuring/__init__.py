@@ -1,0 +1,1 @@
+"""Measuring it: the main path, from the first trial to the report."""

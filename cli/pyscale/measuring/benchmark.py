@@ -1,0 +1,192 @@
+"""The main path: suite -> plan -> execute -> store -> analyse -> report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from pyscale.console import talk
+from pyscale.data.ensure import find_movie, find_own_data
+from pyscale.data.progress import TerminalReport
+from pyscale.errors import UserError
+from pyscale.evaluation.runreport import report_run
+from pyscale.executors.placement import local_placement
+from pyscale.executors.protocol import Executor
+from pyscale.executors.submission import refuse_shared_gpus
+from pyscale.images.lockfile import ImageFolder
+from pyscale.images.transfer import with_images_here
+from pyscale.interruption import ENDING, blocked, termination_as_interrupt
+from pyscale.measuring.trialrecords import TrialRecords
+from pyscale.measuring.trialrunner import TrialRunner
+from pyscale.planning.baseversion import read_base, with_base
+from pyscale.planning.everynode import nodes_for, on_every_node
+from pyscale.planning.plan import Plan
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.planner import make_plan
+from pyscale.planning.resolve_grid import measured_suite, with_system
+from pyscale.planning.sites import Site, load_site
+from pyscale.planning.suite import Suite, suite_of
+from pyscale.planning.sweep import powers_of_two
+from pyscale.progress.course import Course
+from pyscale.report.results import Results
+from pyscale.runtimes.base import fitted_to_base
+from pyscale.runtimes.frozen import runtime_of
+from pyscale.sbatch.held import why_not_held
+from pyscale.settings import Settings
+from pyscale.store.folder import RunFolder, new_run_id
+from pyscale.store.journal import Journal, Listener
+from pyscale.store.lock import writing
+from pyscale.store.provenance import refuse_changed_input
+from pyscale_stages.measure.nodename import host_name
+
+USUAL_ON_A_CLUSTER = 8
+Incomplete = tuple[str, ...]
+"""Trials of a run that are not complete, in the order of the plan."""
+
+
+def plan_run(
+    named: str | Suite,
+    settings: Settings,
+    only: Sequence[str] = (),
+    *,
+    accept_terms: bool = False,
+    scripts_for: Site | None = None,
+) -> Plan:
+    """Plan a run of a suite, and fetch its data where they are absent.
+
+    The nodes of the site that scripts are written for decide, as those of the run do, what of a
+    grid there is.
+    """
+    site = load_site(settings.site) if settings.executor == "slurm" else None
+    suite = measured_suite(suite_of(named), settings, site or scripts_for, only)
+    suite = with_images_here(suite, ImageFolder(settings.images_folder), TerminalReport())
+    base = None
+    if settings.against is not None:
+        base = read_base(settings.against, settings.runtime)
+        suite = with_base(suite, base)
+    nodes = nodes_for(suite, only, settings, site)
+    dataset, own_data = None, {}
+    if suite.reads_data:
+        own_data = find_own_data(settings, suite, accept_terms=accept_terms)
+        dataset = find_movie(settings, suite, accept_terms=accept_terms)
+    if settings.with_system:
+        suite = with_system(suite, settings, site or scripts_for)
+    workers: Sequence[int] = (len(nodes),)
+    if not nodes:
+        data = [dataset, *own_data.values()]
+        workers = settings.workers or _usual_workers(settings, suite, data)
+    plan = make_plan(
+        suite,
+        dataset,
+        run_id=new_run_id(),
+        settings=settings.model_dump(mode="json"),
+        workers=workers,
+        only=only,
+        site=site,
+        base=base,
+        own_data=own_data,
+    )
+    plan = fitted_to_base(on_every_node(plan, nodes))
+    if site is not None:
+        refuse_shared_gpus(plan)
+        plan = with_allocation(plan, site)
+    return plan
+
+
+def with_allocation(plan: Plan, site: Site) -> Plan:
+    """The plan with its way to get jobs decided."""
+    asked = plan.settings["allocation"]
+    why_not = None if asked == "each" else why_not_held(plan, site)
+    warm = any(trial.start == "warm" for trial in plan.trials)
+    if why_not is not None and warm:
+        raise UserError(
+            f"--start warm needs one allocation for all trials, and there is none because "
+            f"{why_not}: use --start cold, or change the suite or the site's file"
+        )
+    if why_not is not None and asked == "hold":
+        raise UserError(
+            f"one allocation cannot hold the trials of this run, because {why_not}: use "
+            "--allocation each, or change the suite or the site's file"
+        )
+    if why_not is not None:
+        talk(f"each trial submits jobs of its own, because {why_not}")
+    way = "each" if asked == "each" or why_not is not None else "hold"
+    return plan.model_copy(update={"settings": {**plan.settings, "allocation": way}})
+
+
+def _usual_workers(
+    settings: Settings, suite: Suite, datasets: Sequence[Dataset | None]
+) -> tuple[int, ...]:
+    """1, 2, 4 … as far as this machine has cores, or to 8 on a cluster; one for the machine."""
+    if suite.data == "place":
+        return (1,)
+    most = USUAL_ON_A_CLUSTER
+    if settings.executor == "local":
+        sharing = (step for entry, step in suite.stages.items() if entry not in suite.measured_once)
+        threads = max(step.cores or settings.cpus_per_worker for step in sharing)
+        most = local_placement(threads).most_workers
+    lengths = [dataset.frames for dataset in datasets if dataset is not None]
+    if not suite.shares_no_frames:
+        most = min([most, *(length // (suite.frames_per_worker or 1) for length in lengths)])
+    return powers_of_two(max(1, most))
+
+
+def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[Incomplete, Results]:
+    """Measure what is missing of the plan of a run, and report it."""
+    # Who follows the run hears of its end when the report is there.
+    with writing(run.path):
+        return _execute(run, executor, listener), report_run(run)
+
+
+def execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplete:
+    """Run every trial of a plan that is not complete; what is complete stays as it is."""
+    with writing(run.path):
+        return _execute(run, executor, listener)
+
+
+def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplete:
+    course = Course()
+    journal = Journal(run.journal_file, listener, course.hear)
+    with termination_as_interrupt():
+        refuse_changed_input(run.path, run.plan.movies | run.plan.truths)
+        runner = TrialRunner(run, executor, journal, runtime_of(run))
+        runner.refuse_workers_elsewhere()
+        strays = executor.end_strays()
+        journal.append("run_started", detail=f"process {os.getpid()} on {host_name()}")
+        if strays:
+            journal.append("jobs_ended", detail=str(strays))
+        done = set()
+        with attended(run, executor, journal):
+            records = TrialRecords(run)
+            # What an earlier pyscale left running is waited for, and nothing else runs beside it.
+            # The sort is stable, so the others keep their order, in which inputs come first.
+            order = sorted(run.plan.trials, key=lambda trial: not records.is_under_way(trial))
+            for number, trial in enumerate(order):
+                runner.queue_ahead(order[number:])
+                if runner.finish(trial):
+                    done.add(trial.id)
+                # On this machine a trial costs no wait in a queue, and most failures are its own.
+                if course.why_stop is not None and not executor.on_this_node:
+                    journal.append("run_stopped", detail=course.why_stop)
+                    raise UserError(course.why_stop)
+        if executor.on_this_node:
+            # A launcher that was killed may have left what mounted an image.
+            executor.end_all()
+        journal.append("run_finished")
+    return tuple(trial.id for trial in run.plan.trials if trial.id not in done)
+
+
+@contextmanager
+def attended(run: RunFolder, executor: Executor, journal: Journal) -> Iterator[None]:
+    """End what was started where anything ends the block: Ctrl-C, a full disk or another error."""
+    try:
+        yield
+    except BaseException as error:
+        # A second Ctrl-C must not leave half of it running.
+        with blocked(*ENDING):
+            executor.end_all()
+            run.refuse_moved()
+            if isinstance(error, KeyboardInterrupt):
+                journal.append("run_interrupted")
+        raise

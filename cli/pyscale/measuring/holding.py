@@ -1,0 +1,250 @@
+"""One job for all trials of a run: submitted, followed from the login node, and renewed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from pyscale.errors import UserError
+from pyscale.evaluation.runreport import report_run
+from pyscale.executors.slurmjobs import JobBook
+from pyscale.executors.submission import of_sbatch, setup_lines, submit
+from pyscale.interruption import ENDING, blocked, termination_as_interrupt
+from pyscale.measuring.benchmark import Incomplete
+from pyscale.measuring.pilot import pilot, trials_left
+from pyscale.measuring.trialrecords import is_complete
+from pyscale.planning.plan import Plan, Trial
+from pyscale.planning.sites import Site
+from pyscale.progress.course import Course, usual_s
+from pyscale.report.results import Results
+from pyscale.sbatch.held import Held, held_by, limit_of, times_min
+from pyscale.slurm.accounts import ends_of
+from pyscale.slurm.queue import SlurmSilent, cancel, job_name, job_of
+from pyscale.store.allocations import (
+    Allocated,
+    Allocations,
+    following,
+    is_cancelled,
+    read_allocations,
+    set_cancelled,
+    write_allocations,
+)
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Event, EventKind, Journal, Listener
+from pyscale.store.lock import writing
+from pyscale_stages.measure.nodename import host_name
+
+PERIOD_S = 0.5
+"""Between looks at the journal, which another node writes."""
+PATIENCE_S = 60.0
+"""How long to wait for the run's lock where a pilot has just ended or another pyscale submits."""
+COMMENT = "allocation"
+ENDS = {
+    "BOOT_FAIL": "lost its node, which did not boot",
+    "CANCELLED": "was cancelled",
+    "COMPLETED": "ended before all trials had",
+    "DEADLINE": "reached its deadline",
+    "FAILED": "failed",
+    "NODE_FAIL": "lost a node",
+    "OUT_OF_MEMORY": "ran out of memory",
+    "PREEMPTED": "was preempted",
+    "TIMEOUT": "reached its time limit",
+}
+"""Ends of an allocation, by Slurm's word."""
+
+
+class Holder:
+    """Brings the trials of a run to their end in allocations, from whatever state they are in."""
+
+    def __init__(self, run: RunFolder, listener: Listener) -> None:
+        assert run.plan.site is not None, "only a cluster has allocations"
+        self._run = run
+        self._site: Site = run.plan.site
+        self._listener = listener
+        self._journal = Journal(run.journal_file)
+        # The listener is told only of what follows: it was given what stands there.
+        self._read_to = self._journal.read_from(0)[1]
+        self._name = job_name(run.plan.run_id)
+        self._book = JobBook(self._name, self._say)
+
+    def begin(self) -> None:
+        """Submit an allocation, unless one lives."""
+        with termination_as_interrupt():
+            if self._living():
+                return
+            with writing(self._run.path, PATIENCE_S):
+                # Another pyscale may have submitted one before this one had the lock.
+                if self._living(now=True):
+                    return
+                self._end_strays()
+                self._explain()
+                set_cancelled(self._run.path, cancelled=False)
+                course = Course(self._journal.read())
+                # As if it were started already, so that trials that failed before are left too.
+                course.hear(Event(time_utc=datetime.now(UTC), kind="run_started"))
+                if not trials_left(self._run, course):
+                    # A pilot has finished while nobody followed: the report alone is missing.
+                    return
+                self._append("run_started", detail=f"process {os.getpid()} on {host_name()}")
+                self._submit()
+
+    def finish(self) -> tuple[Incomplete, Results]:
+        """Follow the allocations, submit the next where one is needed, and write the report."""
+        with termination_as_interrupt(), following(self._run.path):
+            self.begin()
+            while True:
+                self._follow()
+                with writing(self._run.path, PATIENCE_S):
+                    if self._living(now=True):
+                        # Another pyscale was faster.
+                        continue
+                    # Another pyscale may have extended the plan meanwhile.
+                    self._run = RunFolder(self._run.path)
+                    if self._is_over():
+                        if self._journal.read()[-1].kind != "run_finished":
+                            self._append("run_finished")
+                        left = (t for t in self._run.plan.trials if not is_complete(self._run, t))
+                        return tuple(trial.id for trial in left), report_run(self._run)
+                    self._end_strays()
+                    self._submit()
+
+    def _is_over(self) -> bool:
+        """Whether nothing is left; where that is not by success, raise the reason."""
+        course = Course(self._journal.read())
+        if is_cancelled(self._run.path):
+            raise UserError(
+                f"the run {self._run.path.name} was cancelled: finish it with `pyscale run "
+                f"--resume {self._run.path.name}`"
+            )
+        if not trials_left(self._run, course):
+            return True
+        if course.stopped is not None:
+            raise UserError(course.stopped)
+        if course.why_stop is not None:
+            self._append("run_stopped", detail=course.why_stop)
+            raise UserError(course.why_stop)
+        return False
+
+    def _follow(self) -> None:
+        """Tell what happens until every allocation has ended, and record why."""
+        # Another pyscale may have submitted one that Slurm was not asked of yet.
+        while self._living() or self._living(now=True):
+            self._hear()
+            threading.Event().wait(PERIOD_S)
+        self._hear()
+        with writing(self._run.path, PATIENCE_S):
+            if not self._living(now=True):
+                self._explain()
+
+    def _explain(self) -> None:
+        """Record why allocations have ended that did not say so themselves."""
+        course = Course(self._journal.read())
+        untold = course.allocations
+        if not untold or not trials_left(self._run, course):
+            return
+        ends = ends_of(untold)
+        for job_id in sorted(untold):
+            known, end = job_of(self._book.look(), job_id), ends.get(job_id)
+            state = end.state if end else known.state if known else ""
+            node = (end.node if end else "") or (known.node if known else "")
+            how = f"job {job_id} {ENDS.get(state, 'ended, and Slurm does not say why')}"
+            where = f" on {node}" if node else ""
+            self._append("allocation_ended", job_ids=(job_id,), detail=how + where)
+
+    def _living(self, *, now: bool = False) -> set[str]:
+        """Recorded allocations that Slurm has not ended; with `now` it is asked in any case."""
+        known = read_allocations(self._run.path).job_ids
+        if not known:
+            return set()
+        jobs = self._book.ask() if now or not self._book.answers else self._book.look()
+        return {job_id for job_id in known if job_id in jobs and jobs[job_id].alive}
+
+    def _end_strays(self) -> None:
+        """Cancel jobs that a dead pyscale submitted and did not live to record."""
+        known = set(read_allocations(self._run.path).job_ids)
+        strays = {i for i, job in self._book.ask().items() if job.alive} - known
+        if strays:
+            # A pilot that lives on finds that nobody recorded its job, and ends.
+            with suppress(SlurmSilent):
+                cancel(strays)
+                self._append("jobs_ended", detail=str(len(strays)))
+
+    def _submit(self) -> None:
+        """Submit as many allocations as the trials left need, each after the one before."""
+        held = held_by(self._run.plan, self._site)
+        left = trials_left(self._run, Course(self._journal.read()))
+        for time_min in times_of(self._run.plan, left, held):
+            # A Ctrl-C between a submission and its record would leave a job unknown.
+            with blocked(*ENDING):
+                self._submit_one(held, time_min)
+        self._book.ask()
+
+    def _submit_one(self, held: Held, time_min: int) -> None:
+        known = read_allocations(self._run.path)
+        living = self._living()
+        after = next((job for job in reversed(known.job_ids) if job in living), None)
+        while not (
+            job_ids := submit(
+                self._run.submissions,
+                held_parameters(self._run.plan, self._site, held, time_min, after),
+                lambda executor: [executor.submit(pilot, str(self._run.path))],
+                lambda said: (
+                    f"Slurm rejects the allocation of {self._run.path.name} ({said}): change the "
+                    f"request of the site {self._site.name}, or use --allocation each"
+                ),
+            )
+        ):
+            # The controller was away, and may have taken the job before it fell silent.
+            self._book.ask()
+            self._end_strays()
+        job = Allocated(
+            job_id=job_ids[0],
+            nodes=held.nodes_option,
+            cores=held.cores,
+            time_limit_min=time_min,
+            submit_utc=datetime.now(UTC),
+            after=after,
+        )
+        write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
+        nodes = "1 node" if held.nodes_option == "1" else f"{held.nodes_option} nodes"
+        detail = f"{held.cores} cores on {nodes} for up to {time_min} min"
+        self._append("allocation_submitted", job_ids=(job.job_id,), detail=detail)
+        self._book.ask()
+
+    def _append(self, kind: EventKind, job_ids: tuple[str, ...] = (), detail: str = "") -> None:
+        self._journal.append(kind, job_ids=job_ids, detail=detail)
+        self._hear()
+
+    def _say(self, kind: EventKind, detail: str) -> None:
+        """Tell of an event without writing it: while a pilot works, the journal is its alone."""
+        self._listener(Event(time_utc=datetime.now(UTC), kind=kind, detail=detail))
+
+    def _hear(self) -> None:
+        events, self._read_to = self._journal.read_from(self._read_to)
+        for event in events:
+            self._listener(event)
+
+
+def times_of(plan: Plan, left: Sequence[Trial], held: Held) -> tuple[int, ...]:
+    """Time limits in minutes of the allocations that trials of a plan need, one after the other."""
+    return times_min([trial.id for trial in left], usual_s(plan), limit_of(held))
+
+
+def held_parameters(
+    plan: Plan, site: Site, held: Held, time_min: int, after: str | None = None
+) -> dict[str, Any]:
+    """What submitit's Slurm executor is told, to submit an allocation."""
+    options = held.options(site, time_min)
+    in_image = any(trial.image is not None for trial in plan.trials)
+    return {
+        "job_name": job_name(plan.run_id),
+        "comment": COMMENT,
+        "setup": setup_lines(site, in_image=in_image) or None,
+        "use_srun": False,
+        "wckey": None,
+        "additional_parameters": of_sbatch(options, after),
+    }

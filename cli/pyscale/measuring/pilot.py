@@ -1,0 +1,114 @@
+"""The pilot: runs the trials of a run as steps of the job that it runs in."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from pyscale.errors import UserError
+from pyscale.executors.stepends import AllocationEndedError, own_end_s
+from pyscale.executors.steps import StepExecutor
+from pyscale.executors.submission import asked_by_window
+from pyscale.interruption import ENDING, blocked, termination_as_interrupt
+from pyscale.measuring.trialrecords import is_complete
+from pyscale.measuring.trialrunner import TrialRunner
+from pyscale.planning.plan import Plan, Trial
+from pyscale.progress.course import Course
+from pyscale.runtimes.frozen import runtime_of
+from pyscale.slurm.queue import SlurmSilent, cancel
+from pyscale.store.allocations import is_cancelled, read_allocations
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+from pyscale.store.lock import writing
+from pyscale.store.provenance import refuse_changed_input
+from pyscale.store.taskfiles import forget_ends_by_another
+from pyscale_stages.measure.nodename import node_name
+
+PATIENCE_S = 300.0
+"""How long to wait for who submitted this job, and holds the run until it has recorded that."""
+MARGIN_S = 30.0
+"""Time that is left unused at the end of an allocation: trials do not last equally long."""
+NO_TIME = "no time for the next trial"
+
+
+def pilot(folder: str) -> None:
+    """Run what is left of a run; Slurm starts this once in the run's allocation."""
+    job_id = os.environ["SLURM_JOB_ID"]
+    run_path = Path(folder)
+    with writing(run_path, PATIENCE_S), termination_as_interrupt():
+        run = RunFolder(run_path)
+        journal = Journal(run.journal_file)
+        known = read_allocations(run.path).job_ids
+        left = trials_left(run, Course(journal.read()))
+        # One that nobody recorded, or that follows one which has finished, has nothing to do.
+        if not left or job_id not in known or is_cancelled(run.path):
+            return
+        journal.append("pilot_started", job_ids=(job_id,), detail=f"on {node_name()}")
+        try:
+            _work_off(run, job_id, left)
+        except UserError as error:
+            journal.append("run_stopped", detail=str(error))
+        except (AllocationEndedError, KeyboardInterrupt):
+            # Who follows the run asks Slurm why the job has ended, and goes on in another.
+            return
+        if trials_left(run, Course(journal.read())):
+            return
+        # One that lives on finds nothing left to do, and ends.
+        with suppress(SlurmSilent):
+            cancel([other for other in known if other != job_id])
+
+
+def trials_left(run: RunFolder, course: Course) -> list[Trial]:
+    """Trials of a run that have not ended since it was last started; a failed one has ended."""
+    finished = {trial for trial, end in course.ends.items() if end.kind == "trial_finished"}
+    return [
+        trial
+        for trial in run.plan.trials
+        if trial.id not in course.ended and not (trial.id in finished and is_complete(run, trial))
+    ]
+
+
+def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
+    """Run trials in their order as long as the allocation's time lasts."""
+    site = run.plan.site
+    assert site is not None, "only a cluster has allocations"
+    course = Course(Journal(run.journal_file).read())
+    journal = Journal(run.journal_file, course.hear)
+    refuse_changed_input(run.path, run.plan.movies | run.plan.truths)
+    executor = StepExecutor(run, site, journal, job_id)
+    runner = TrialRunner(run, executor, journal, runtime_of(run))
+    for trial in left:
+        if trial.id in course.begun:
+            # Slurm ended its tasks with the allocation before, which is no failure of theirs.
+            forget_ends_by_another(run.trial(trial), trial.tasks)
+    try:
+        for number, trial in enumerate(left):
+            # The first is begun in any case: a new allocation would have no more time for it.
+            end_s = own_end_s(job_id) if number else None
+            needed_s = likely_s(run.plan, course, trial) + MARGIN_S
+            if end_s is not None and time.time() + needed_s >= end_s:
+                detail = f"{NO_TIME}; trials left: {len(left) - number}"
+                journal.append("allocation_ended", job_ids=(job_id,), detail=detail)
+                return
+            runner.finish(trial)
+            if course.why_stop is not None:
+                raise UserError(course.why_stop)
+    except BaseException:
+        # Slurm asks again, and that must not leave half of it running.
+        with blocked(*ENDING):
+            executor.end_all()
+        raise
+    journal.append("run_finished")
+
+
+def likely_s(plan: Plan, course: Course, trial: Trial) -> float:
+    """The longest that a trial of the same entry has taken, or else the time limit of its tasks."""
+    entries = {one.id: one.entry for one in plan.trials}
+    seen = [s for name, s in course.durations_s.items() if entries.get(name) == trial.entry]
+    if seen:
+        return max(seen)
+    assert plan.site is not None
+    return 60.0 * asked_by_window(plan, trial, plan.site).time_min

@@ -1,0 +1,253 @@
+"""Runs one trial: its workers at once, then the merge, then what compares its output."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pyscale.errors import UserError
+from pyscale.executors.protocol import WINDOWS, Batch, Executor
+from pyscale.measuring.background_load import look_around
+from pyscale.measuring.page_cache import bring_inputs_to
+from pyscale.measuring.taskwriter import TaskWriter
+from pyscale.measuring.trialrecords import UNDER_WAY, Failure, TrialRecords, is_complete, steps_of
+from pyscale.planning.plan import Trial
+from pyscale.runtimes.protocol import Runtime
+from pyscale.store import records
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+from pyscale.store.retrying import why_not_again
+from pyscale.store.taskfiles import read_task, write_jobs
+from pyscale_stages.atomic import write_atomically
+from pyscale_stages.contract import Record
+from pyscale_stages.measure.nodename import node_name
+
+AHEAD = 8
+"""Trials that may wait in the queue at once: enough for their waits to overlap, and far from the
+number of jobs that sites let a user have."""
+
+
+class TrialRunner:
+    """Brings trials of one run to their end, from whatever state they are in."""
+
+    def __init__(
+        self, run: RunFolder, executor: Executor, journal: Journal, runtime: Runtime
+    ) -> None:
+        self._run = run
+        self._executor = executor
+        self._journal = journal
+        self._tasks = TaskWriter(run, runtime)
+        self._records = TrialRecords(run)
+        self._settings = run.plan.settings
+        # Trials that this process has queued, and those of which it is told that they go on.
+        self._ahead: set[str] = set()
+        self._told: set[str] = set()
+        self._told_full = False
+        self._finished = {event.trial for event in journal.read() if event.kind == "trial_finished"}
+
+    def finish(self, trial: Trial) -> bool:
+        """Do what is missing of a trial, with retries; return whether it is complete."""
+        if is_complete(self._run, trial):
+            # A pyscale that died just after the last record never said that it was the last.
+            if trial.id not in self._finished:
+                self._journal.append("trial_finished", trial.id)
+            self._drop_outputs(trial)
+            return True
+        missing = self._records.missing_input(trial)
+        if missing is not None:
+            self._journal.append("trial_skipped", trial.id, detail=missing)
+            return False
+        # What was queued before and is waited for is a try like any other.
+        failure = self._records.first_failure(trial) if self._take_up(trial) else None
+        for _ in range(1 + self._settings["retries"]):
+            failure = failure or self._attempt(trial)
+            if failure is None:
+                self._journal.append("trial_finished", trial.id)
+                self._drop_outputs(trial)
+                return True
+            why_not = why_not_again(failure.error)
+            told = f"; not retried, because {why_not}" if why_not else ""
+            detail = f"{failure.task}: {failure.error.message}{told}"
+            self._journal.append("trial_failed", trial.id, detail=detail)
+            if why_not is not None:
+                return False
+            failure = None
+        return False
+
+    def queue_ahead(self, trials: Sequence[Trial]) -> None:
+        """Queue trials that follow, each behind the one before, so that their waits overlap.
+
+        That ends at one whose input or baseline is not there yet, whose windows are to start in an
+        order that the trials before it tell, or that is to be tried again.
+        """
+        if self._executor.on_this_node:
+            return
+        for number, trial in enumerate(trials[:AHEAD]):
+            if (
+                trial.id in self._ahead
+                or is_complete(self._run, trial)
+                or self._records.is_under_way(trial)
+            ):
+                continue
+            # The first follows trials that have all ended, so nothing of its order is open.
+            if number and (len(trial.windows) > trial.workers or self._records.has_begun(trial)):
+                return
+            if self._records.missing_input(trial) or not self._queued(trial):
+                return
+
+    def refuse_workers_elsewhere(self) -> None:
+        """Raise where tasks may still run on another node, out of this one's reach."""
+        if not self._executor.on_this_node:
+            return
+        for trial in self._run.plan.trials:
+            for task in trial.tasks:
+                record = read_task(self._run.task(trial, task))
+                launch = record.launch
+                if record.state == "running" and launch and launch.node != node_name():
+                    raise UserError(
+                        f"{trial.id}/{task} of the run {self._run.path.name} was started on "
+                        f"{launch.node} and may still run there: resume the run on that node, or "
+                        f"remove {self._run.trial(trial)} if the node is gone"
+                    )
+
+    def _queued(self, trial: Trial) -> bool:
+        """Queue what is missing of a trial; return whether all of it is in the queue."""
+        self._run.refuse_moved()
+        self._make_room(trial)
+        for name, tasks in self._records.steps_left(trial):
+            if self._records.stands_alone(trial, name):
+                return False
+            for task in tasks:
+                self._tasks.write_spec(trial, task)
+            why_not = self._executor.queue(self._batch(trial, name, tasks))
+            if why_not is not None:
+                if not self._told_full:
+                    self._journal.append("queue_full", trial.id, detail=why_not)
+                self._told_full = True
+                return False
+            self._ahead.add(trial.id)
+        return True
+
+    def _take_up(self, trial: Trial) -> bool:
+        """Wait for tasks that were queued ahead, or that an earlier pyscale started."""
+        awaited = trial.id in self._ahead
+        # Those that were queued may have ended before their turn, and nobody has asked why yet.
+        of_interest = UNDER_WAY | {"failed"} if awaited else UNDER_WAY
+        if awaited:
+            self._journal.append("trial_started", trial.id)
+            self._told.add(trial.id)
+        states = self._records.states(trial)
+        for name, tasks in steps_of(trial):
+            left = [task for task in tasks if states[task] in of_interest]
+            if left and self._executor.take_up(self._batch(trial, name, left)):
+                awaited = True
+        return awaited
+
+    def _make_room(self, trial: Trial) -> None:
+        """Set aside what an earlier attempt left and has to be done again."""
+        if not self._run.trial(trial).exists():
+            return
+        if not self._records.has_begun(trial):
+            # It was in the queue alone.
+            shutil.rmtree(self._run.trial(trial))
+            return
+        states = self._records.states(trial)
+        workers = {states[task] for task in trial.window_tasks}
+        if "failed" in workers:
+            number = self._run.attempts(trial) + 1
+            self._journal.append("trial_retried", trial.id, detail=f"attempt {number}")
+            self._run.set_aside(trial, "failed")
+        elif workers != {"done"}:
+            self._run.set_aside(trial, "interrupted")
+            self._journal.append("trial_interrupted", trial.id)
+        else:
+            # Workers run at once, so none is measured again alone; what follows them can be.
+            for task, state in states.items():
+                if state == "failed":
+                    self._journal.append("trial_retried", trial.id, detail=f"its {task} alone")
+                    self._run.set_task_aside(trial, task, "failed")
+                elif state != "done":
+                    self._run.set_task_aside(trial, task, "interrupted")
+
+    def _attempt(self, trial: Trial) -> Failure | None:
+        """Run the tasks of a trial that have no record, as far as they succeed."""
+        self._run.refuse_moved()
+        self._make_room(trial)
+        before: records.Bystanders | None = None
+        steps = self._records.steps_left(trial)
+        if steps and steps[0][0] == WINDOWS:
+            if self._executor.on_this_node:
+                before = look_around()
+                cache = bring_inputs_to(self._cache(trial), self._input_paths(trial))
+                self._write(trial, records.CACHE_FILE, cache)
+            self._journal.append("trial_started", trial.id)
+        elif steps:
+            self._journal.append("trial_continued", trial.id, detail="its workers are done")
+        for name, tasks in steps:
+            if alone := self._records.stands_alone(trial, name):
+                return alone
+            for task in tasks:
+                self._tasks.write_spec(trial, task)
+            self._executor.run(self._batch(trial, name, tasks))
+            self._run.refuse_moved()
+            if before is not None and name == WINDOWS:
+                surroundings = records.Surroundings(start=before, end=look_around())
+                self._write(trial, records.SURROUNDINGS_FILE, surroundings)
+            failure = self._records.failure(trial, tasks)
+            if failure is not None:
+                return failure
+        return None
+
+    def _write(self, trial: Trial, name: str, record: Record) -> None:
+        write_atomically(self._run.trial(trial) / name, record.model_dump_json(indent=1) + "\n")
+
+    def _batch(self, trial: Trial, name: str, tasks: Sequence[str]) -> Batch:
+        known: dict[str, str] = {}
+
+        def submitted(jobs: Mapping[str, str]) -> None:
+            # Tasks may be submitted a few at a time, and the file names those of all times.
+            known.update(jobs)
+            write_jobs(self._run.trial(trial), name, records.Jobs(job_ids=known))
+            self._journal.append(
+                "submitted", trial.id, tuple(jobs.values()), detail=", ".join(jobs)
+            )
+
+        def taken_up() -> None:
+            if trial.id not in self._told:
+                self._journal.append("trial_taken_up", trial.id, detail=", ".join(tasks))
+            self._told.add(trial.id)
+
+        node_work = None
+        if name == WINDOWS and not self._executor.on_this_node:
+            node_work = records.NodeWork(
+                folder=self._run.trial(trial),
+                cache=self._cache(trial),
+                inputs=tuple(self._input_paths(trial)),
+            )
+        is_warm = name == WINDOWS and trial.start == "warm"
+        return Batch(
+            trial=trial,
+            name=name,
+            orders=self._tasks.drafts(trial, tasks, node_work),
+            at_once=trial.processes if name == WINDOWS else 1,
+            threads=self._run.plan.threads_of(trial),
+            warm=self._tasks.warm_start(trial) if is_warm else None,
+            submitted=submitted,
+            taken_up=taken_up,
+        )
+
+    def _cache(self, trial: Trial) -> Literal["cold", "warm", "asis"]:
+        """State that the inputs are to be in, where there are any that were not made by it."""
+        asked: Literal["cold", "warm", "asis"] = self._settings["cache"]
+        return asked if any(not item.is_place for item in trial.inputs) else "asis"
+
+    def _input_paths(self, trial: Trial) -> list[Path]:
+        """What the windows of a trial read; a folder that is measured holds files of others."""
+        places = {item.slot for item in trial.inputs if item.is_place}
+        return [path for slot, path in self._tasks.inputs(trial) if slot not in places]
+
+    def _drop_outputs(self, trial: Trial) -> None:
+        if self._settings["keep_outputs"] != "all" and not self._run.plan.keeps_output(trial):
+            self._run.drop_outputs(trial)

@@ -1,0 +1,1 @@
+"""What to measure: suites and settings become a plan of trials."""

@@ -1,0 +1,271 @@
+"""The points of a suite's grids, each as an entry of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Set
+from itertools import product
+from pathlib import PurePath
+from types import MappingProxyType
+from typing import cast
+
+from pyscale.errors import UserError
+from pyscale.planning.gridaxes import (
+    AXES_OF_ALL,
+    DEVICE,
+    GPU_SHARING,
+    START,
+    THREADS,
+    WHOLE,
+    Grid,
+    known_axes,
+    refuse_unknown_axes,
+    refuse_wrong_point,
+    refuse_wrong_values,
+    why_never_warm,
+)
+from pyscale.planning.suite import ALL_CORES, GridValue, Suite, SuiteStage
+from pyscale_stages.contract import Device, Stage
+from pyscale_stages.registry import load_stage
+
+Point = dict[str, GridValue]
+Cores = Callable[[Stage, Device], int]
+"""Cores that "all" stands for, for a worker of a stage on a device."""
+
+
+def unfolded(
+    suite: Suite,
+    chosen: Grid,
+    *,
+    device: Device,
+    cores: Cores,
+    fitted: Mapping[str, Grid] = MappingProxyType({}),
+    left_out: Set[str] = frozenset(),
+) -> Suite:
+    """Make an entry of every point of every grid of a suite.
+
+    A point is named for the axes that have several values in the suite's file, so that it has that
+    name in every run, or as chosen. `chosen` values replace those of the suite, and below them are
+    those that are `fitted` to an entry. Of entries that are `left_out` no axis but that of threads
+    is chosen.
+    """
+    families = {
+        entry: step
+        for entry, step in suite.stages.items()
+        if step.grid or (step.threads == ALL_CORES and THREADS in chosen)
+    }
+    refuse_unknown_axes(suite, families, chosen)
+    suite, started = _started_as(suite, chosen, families.keys() | left_out)
+    stages: dict[str, SuiteStage] = {}
+    for entry, step in suite.stages.items():
+        fed = next((source for source in step.inputs.values() if source in families), None)
+        if fed is not None:
+            raise UserError(
+                f"the suite {suite.name} feeds stages.{entry} from {fed}, which has a grid with "
+                "several points: feed it otherwise, or remove the grid"
+            )
+        if entry in families or entry in started:
+            family = _chosen_of(suite, entry, fitted.get(entry, {}), chosen, left_out)
+            points = _points(suite, entry, family, device, cores)
+        elif step.threads == ALL_CORES:
+            stage = load_stage(suite.stage_name(entry))
+            threads = cores(stage, suite.device_of(entry, device))
+            points = {entry: step.model_copy(update={"threads": threads})}
+        else:
+            points = {entry: step}
+        for name, point in points.items():
+            if name in stages:
+                raise UserError(
+                    f"the grid of stages.{entry} of the suite {suite.name} makes a second entry "
+                    f"named {name}: rename the entry, or leave one out"
+                )
+            stages[name] = point
+    return suite.model_copy(update={"stages": stages})
+
+
+def _started_as(suite: Suite, chosen: Grid, besides: Set[str]) -> tuple[Suite, set[str]]:
+    """A suite whose entries start as chosen, and those of them that thereby get a grid."""
+    starts = tuple(chosen.get(START, ()))
+    able = {
+        entry
+        for entry in suite.stages
+        if starts
+        and entry not in besides
+        and not why_never_warm(load_stage(suite.stage_name(entry)))
+    }
+    several = len(starts) > 1
+    for entry in able:
+        stage = load_stage(suite.stage_name(entry))
+        refuse_wrong_values(f"stages.{entry} of the suite {suite.name}", stage, START, starts)
+    update = {"grid": {START: starts}} if several else {"start": next(iter(starts), "cold")}
+    stages = {
+        entry: fed.model_copy(update=update) if entry in able else fed
+        for entry, step in suite.stages.items()
+        for fed in [_fed_by_cold(step, able if several else set())]
+    }
+    versus = START if several and suite.versus is None else suite.versus
+    found = suite.model_copy(update={"stages": stages, "versus": versus})
+    return found, able if several else set()
+
+
+def _fed_by_cold(step: SuiteStage, started: Set[str]) -> SuiteStage:
+    """An entry that reads what a new process made, where its source is started both ways."""
+    inputs = {
+        slot: f"{source}_cold" if source in started else source
+        for slot, source in step.inputs.items()
+    }
+    return step.model_copy(update={"inputs": inputs})
+
+
+def is_of(suite: Suite, file: Suite) -> bool:
+    """Whether unfolding a suite's file can have made a suite, whichever values were chosen."""
+    axes = {step.family: frozenset(step.point) for step in suite.stages.values() if step.family}
+    counted = {entry for entry, step in file.stages.items() if step.threads == ALL_CORES}
+    return _folded(suite, axes, counted) == _folded(file, axes, counted)
+
+
+def _folded(suite: Suite, axes: Mapping[str, frozenset[str]], counted: Set[str]) -> Suite:
+    """A suite without what unfolding chooses, and the cores that it counts."""
+    stages = {}
+    families = {entry: step.family or entry for entry, step in suite.stages.items()}
+    for entry, own in suite.stages.items():
+        family = families[entry]
+        fed = {slot: families.get(source, source) for slot, source in own.inputs.items()}
+        step = own.model_copy(update={"inputs": fed, "start": "cold"})
+        if family in axes:
+            params = {name: v for name, v in step.params.items() if name not in axes[family]}
+            stages[family] = SuiteStage(
+                stage=suite.stage_name(entry),
+                inputs=step.inputs,
+                params=params,
+                layout=step.layout,
+                truth=step.truth,
+            )
+        else:
+            stages[family] = (
+                step.model_copy(update={"threads": None, "shares_cores": False})
+                if entry in counted
+                else step
+            )
+    versus = None if suite.versus == START else suite.versus
+    return suite.model_copy(update={"stages": stages, "versus": versus})
+
+
+def _chosen_of(
+    suite: Suite, entry: str, fitted: Grid, chosen: Grid, left_out: Set[str]
+) -> SuiteStage:
+    """A family with the values that are chosen for it."""
+    step = suite.stages[entry]
+    of_file = {
+        axis for other in suite.stages.keys() - left_out for axis in suite.stages[other].grid
+    }
+    if entry in left_out:
+        # Any entry takes numbers of threads, and how many all are may not be known.
+        chosen = {axis: values for axis, values in chosen.items() if axis == THREADS}
+    stage = load_stage(suite.stage_name(entry))
+    known = known_axes(stage)
+    grid = {**step.grid, **fitted}
+    for axis, values in chosen.items():
+        if axis == START and why_never_warm(stage):
+            continue
+        if axis in step.grid or (axis not in of_file and axis in known):
+            grid[axis] = tuple(values)
+    if suite.versus is not None and suite.versus in grid:
+        # The first is what the others are compared with, in whichever order they were asked for.
+        order = step.grid.get(suite.versus, ())
+        grid[suite.versus] = tuple(
+            sorted(grid[suite.versus], key=lambda v: order.index(v) if v in order else len(order))
+        )
+    return step.model_copy(update={"grid": grid})
+
+
+def _points(
+    suite: Suite, entry: str, family: SuiteStage, device: Device, cores: Cores
+) -> dict[str, SuiteStage]:
+    """Points of one family, by their names."""
+    stage = load_stage(suite.stage_name(entry))
+    for axis, values in family.grid.items():
+        refuse_wrong_values(f"stages.{entry} of the suite {suite.name}", stage, axis, values)
+
+    def at(point: Point) -> SuiteStage:
+        return _at(family.model_copy(update={"stage": stage.name}), stage, point, device, cores)
+
+    distinct: dict[str, SuiteStage] = {}
+    for values in product(*family.grid.values()):
+        step = at(dict(zip(family.grid, values, strict=True)))
+        refuse_wrong_point(f"stages.{entry} of the suite {suite.name}", stage, step)
+        # Points that come to the same work are measured once.
+        distinct.setdefault(_measured(step), step)
+    of_file = suite.stages[entry].grid
+    varied = [
+        axis
+        for axis in family.grid
+        if len(of_file.get(axis, ())) > 1 or len({one.point[axis] for one in distinct.values()}) > 1
+    ]
+    names = {
+        key: "_".join([entry, *(_word(axis, step.point[axis]) for axis in varied)])
+        for key, step in distinct.items()
+    }
+    for name in names.values():
+        if list(names.values()).count(name) > 1:
+            raise UserError(
+                f"the grid of stages.{entry} of the suite {suite.name} has two points named "
+                f"{name}: leave one of the two out"
+            )
+    points = {}
+    for key, step in distinct.items():
+        base = key
+        if suite.versus in family.grid:
+            first = family.grid[suite.versus][0]
+            base = _measured(at(step.point | {suite.versus: first}))
+        if step.start == "warm" and "cold" in family.grid.get(START, ()):
+            # The same work, so the same bytes, whatever else is compared.
+            base = _measured(at(step.point | {START: "cold"}))
+        beside = None if base == key else names.get(base)
+        points[names[key]] = step.model_copy(update={"family": entry, "beside": beside})
+    return points
+
+
+def _at(
+    family: SuiteStage, stage: Stage, point: Point, run_device: Device, cores: Cores
+) -> SuiteStage:
+    """The entry at a point of a grid."""
+    device = next(one for one in (point.get(DEVICE), family.device, run_device) if one is not None)
+    if GPU_SHARING in point and device != "cuda":
+        # Without a GPU there is nothing to share, so all values come to the same.
+        point = point | {GPU_SHARING: "own"}
+    threads = point.get(THREADS, family.threads)
+    if threads == ALL_CORES:
+        threads = cores(stage, cast("Device", device))
+    params = {
+        axis: None if v == WHOLE else v for axis, v in point.items() if axis not in AXES_OF_ALL
+    }
+    return family.model_copy(
+        update={
+            "params": family.params | params,
+            "device": point.get(DEVICE, family.device),
+            "threads": threads,
+            "gpu_sharing": point.get(GPU_SHARING, family.gpu_sharing),
+            "start": point.get(START, family.start),
+            "grid": {},
+            "point": point,
+        }
+    )
+
+
+def _measured(step: SuiteStage) -> str:
+    """What is measured at a point, whatever the point is called."""
+    return step.model_dump_json(include={"params", *AXES_OF_ALL})
+
+
+def _word(axis: str, value: GridValue) -> str:
+    """How a value is told from others of its axis in the name of a point."""
+    if axis.endswith("_px"):
+        word = WHOLE if value == WHOLE else f"{value}px"
+    elif axis == THREADS:
+        word = f"{value}threads"
+    elif isinstance(value, str):
+        word = PurePath(value).name
+    else:
+        word = f"{axis}_{value}"
+    return re.sub(r"[^a-z0-9]+", "_", word.lower()).strip("_")

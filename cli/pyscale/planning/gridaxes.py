@@ -1,0 +1,123 @@
+"""Axes that a grid may have, and checks of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+from pydantic import ValidationError
+
+from pyscale.errors import UserError
+from pyscale.planning.suite import ALL_CORES, GridValue, Start, Suite, SuiteStage
+from pyscale_stages.contract import Device, GpuSharing, Stage
+from pyscale_stages.registry import load_stage
+from pyscale_stages.wording import did_you_mean, first_problem
+
+DEVICE, THREADS, GPU_SHARING, START = "device", "threads", "gpu_sharing", "start"
+AXES_OF_ALL = (DEVICE, THREADS, GPU_SHARING, START)
+"""Axes that every stage has; all others are parameters of the stage."""
+WHOLE = "full"
+"""Value of a parameter that stands for None, which TOML cannot say."""
+
+Grid = Mapping[str, tuple[GridValue, ...]]
+
+
+def known_axes(stage: Stage) -> list[str]:
+    """Axes that a grid of a stage may have."""
+    return [*stage.params.model_fields, *AXES_OF_ALL]
+
+
+def why_never_warm(stage: Stage) -> str:
+    """Why no warm worker can run a stage; empty where one can."""
+    if stage.work == "each":
+        return f"{stage.name} measures the machine, which needs a new process each time"
+    if stage.meets:
+        return f"{stage.name} has ranks that meet, and each needs a new process"
+    return ""
+
+
+def refuse_unknown_axes(suite: Suite, families: Mapping[str, SuiteStage], chosen: Grid) -> None:
+    """Raise where the suite, or who chooses values, names an axis that no grid of it can have."""
+    stages = [load_stage(suite.stage_name(entry)) for entry in suite.stages]
+    if "warm" in chosen.get(START, ()) and all(map(why_never_warm, stages)):
+        raise UserError(f"--start warm: {why_never_warm(stages[0])}; leave it out")
+    chosen = {axis: values for axis, values in chosen.items() if axis != START}
+    if chosen and not families:
+        raise UserError(
+            f"the suite {suite.name} has no grid, so {' and '.join(chosen)} cannot be set: leave "
+            "out --sizes, --grid and the setting grid, or run another suite"
+        )
+    known = {entry: known_axes(load_stage(suite.stage_name(entry))) for entry in families}
+    for entry, step in families.items():
+        for axis in step.grid:
+            if axis not in known[entry]:
+                raise UserError(
+                    f"unknown axis {axis!r} in the grid of stages.{entry} of the suite "
+                    f"{suite.name}; {did_you_mean(axis, known[entry])}"
+                )
+    every = [axis for axes in known.values() for axis in axes]
+    for axis in chosen:
+        if axis not in every:
+            raise UserError(
+                f"unknown grid axis {axis!r} for the suite {suite.name}; "
+                f"{did_you_mean(axis, every)}"
+            )
+    of_grids = [axis for step in families.values() for axis in step.grid]
+    for key, named in (("versus", suite.versus), ("against", suite.against)):
+        if named is not None and named not in of_grids:
+            others = did_you_mean(named, of_grids) if of_grids else "none of its stages has a grid"
+            raise UserError(
+                f"{key} = {named!r} of the suite {suite.name} is not an axis of a grid; {others}"
+            )
+
+
+def refuse_wrong_values(where: str, stage: Stage, axis: str, values: Sequence[GridValue]) -> None:
+    """Raise where an axis has no values, one twice, or one that no stage knows."""
+    if not values:
+        raise UserError(
+            f"the grid of {where} has no value of {axis}: add one, or leave the axis out"
+        )
+    twice = [value for value in values if values.count(value) > 1]
+    if twice:
+        raise UserError(f"the grid of {where} has {axis} = {twice[0]} twice: list each value once")
+    for value in values:
+        problem = _problem(stage, axis, value)
+        if problem is not None:
+            raise UserError(f"the grid of {where} has {axis} = {value}: {problem}")
+
+
+def _problem(stage: Stage, axis: str, value: GridValue) -> str | None:
+    """Why a value of an axis cannot be, as far as the stage's parameters do not say it."""
+    if axis == THREADS and value != ALL_CORES:
+        counts = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        return None if counts else f"threads must be a whole number from 1, or {ALL_CORES}"
+    known: dict[str, Sequence[str]] = {
+        DEVICE: get_args(Device),
+        GPU_SHARING: get_args(GpuSharing),
+        START: get_args(Start),
+    }
+    if axis in known and value not in known[axis]:
+        return did_you_mean(str(value), known[axis])
+    if (axis, value) == (START, "warm") and (why_not := why_never_warm(stage)):
+        return f"{why_not}: use start = cold"
+    if axis == DEVICE and value not in stage.resources.devices:
+        return f"{stage.name} computes only on {' and '.join(stage.resources.devices)}"
+    field = stage.params.model_fields.get(axis)
+    if isinstance(value, bool) and field is not None and field.annotation is not bool:
+        # A number would take true for 1.
+        return f"{axis} must not be true or false"
+    return None
+
+
+def refuse_wrong_point(where: str, stage: Stage, step: SuiteStage) -> None:
+    """Refuse values that the stage's parameters do not take; all else planning refuses."""
+    try:
+        stage.params.model_validate(step.params)
+    except ValidationError as error:
+        for found in error.errors(include_url=False):
+            axis = str(next(iter(found["loc"]), ""))
+            if axis in step.point:
+                problem = first_problem(error, stage.params)
+                raise UserError(
+                    f"the grid of {where} has {axis} = {step.point[axis]}: {problem}"
+                ) from error

@@ -1,0 +1,310 @@
+"""The plan of a run: its trials in the order in which they run, frozen before they do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from pyscale.planning.baseversion import BaseVersion
+from pyscale.planning.sites import Site
+from pyscale.planning.suite import TRUTH, EntryName, Layout, Start, Suite
+from pyscale.planning.traits import DATA
+from pyscale_stages.contract import Device, GpuSharing, Record
+from pyscale_stages.registry import load_stage
+
+# Folders of a run are named by these, and a plan may come from anybody: none leads elsewhere.
+RunId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+TrialId = Annotated[str, Field(pattern=r"^[a-z0-9_]+-n[0-9]+-b[0-9]+$")]
+FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")]
+
+
+class TrialInput(Record):
+    """Where one input of a trial comes from."""
+
+    slot: str
+    path: Path | None = Field(None, description="A file or folder given from outside")
+    from_trial: TrialId | None = Field(None, description="Trial whose merged output it is")
+    file: FileName | None = Field(None, description="Name of the file in that output")
+    is_place: bool = Field(
+        False, description="Whether it is a folder whose storage is measured, and no input to read"
+    )
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, in a word."""
+        return self.from_trial or (self.path.name if self.path else "")
+
+
+class OwnData(Record):
+    """What entries with data of their own measure on."""
+
+    data: str = Field(description="As the suite names it")
+    movie: Path
+    frames: int
+    truth: Path | None = Field(None, description="Truth of its own, which is no synthetic movie's")
+    axes: str | None = Field(None, description="Axes to believe where the file is silent")
+
+
+class Trial(Record):
+    """One repeat of one configuration."""
+
+    id: TrialId = Field(description="Like segment-n2-b3")
+    entry: EntryName = Field(description="Entry of the suite")
+    stage: EntryName = Field(description="Stage that runs")
+    workers: int
+    block: int = Field(description="Which repeat, from 1")
+    device: Device
+    threads: int | None = Field(
+        None, description="Cores and threads of each worker; None is the run's cpus_per_worker"
+    )
+    gpus: Annotated[int, Field(ge=1)] | Literal["all"] | None = Field(
+        None, description="GPUs of each worker where it computes on cuda; None is one"
+    )
+    gpu_sharing: GpuSharing = Field("own", description="How its workers share the GPUs of a node")
+    start: Start = Field(
+        "cold", description="Whether each window is a new process, or kept workers do them"
+    )
+    image: str | None = Field(None, description="Image that runs it; None runs it natively")
+    interpreter: Path | None = Field(
+        None,
+        description="Python of the environment that runs it; None is pyscale's own, or image's",
+    )
+    layout: Layout = Field("array", description="How a cluster starts its workers")
+    nodes: tuple[str, ...] = Field(
+        (), description="Nodes that have one worker each, by name; none leaves it to the cluster"
+    )
+    movie_frames: int | None = Field(
+        None, description="Frames that count as its movie, from the first; None is all of them"
+    )
+    windows: tuple[tuple[int, int], ...] = Field(
+        description="Frames of each task; as many as workers, or more"
+    )
+    inputs: tuple[TrialInput, ...]
+    data: str | None = Field(None, description="Dataset of its own; None is the run's")
+    params: dict[str, JsonValue]
+    truth: Path | None
+    reference_trial: TrialId = Field(
+        description="Trial of its entry whose output is kept, and read by later stages"
+    )
+    compared: bool = Field(
+        True, description="Whether its output must be that of the reference, from the same frames"
+    )
+    beside_trial: TrialId | None = Field(
+        None,
+        description="Trial of another point of the grid, or of the base version, whose output its "
+        "own is set beside, without a verdict",
+    )
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether later stages, and comparisons where there are any, rest on its output."""
+        return self.id == self.reference_trial
+
+    @property
+    def reads_movie(self) -> bool:
+        """Whether its input is the dataset itself and not another stage's output."""
+        return any(item.path is not None and not item.is_place for item in self.inputs)
+
+    @property
+    def meets(self) -> bool:
+        """Whether its workers are ranks, which run at the same time and meet."""
+        stage = load_stage(self.stage)
+        # In a masked archive no parameters are valid that name code of one's own.
+        return stage.meets or stage.meets_with(stage.params.model_validate(self.params))
+
+    @property
+    def processes(self) -> int:
+        """Tasks that run at once: one for each worker, or one whose threads they are."""
+        return min(self.workers, len(self.windows))
+
+    @property
+    def joins(self) -> bool:
+        """Whether its windows are joined to one output: of copies of one work each is whole."""
+        return len(set(self.windows)) > 1
+
+    @property
+    def window_tasks(self) -> tuple[str, ...]:
+        """Names of the tasks that process windows."""
+        return tuple(f"w{window}" for window in range(len(self.windows)))
+
+    @property
+    def output_task(self) -> str:
+        """Name of the task that leaves the whole output: the merge, or the only one."""
+        return "merge" if self.joins else "w0"
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Names of all tasks, in the order of their start; an only window's output is the whole."""
+        merge = ("merge",) if self.joins else ()
+        checked = self.truth is not None if self.is_reference else self.compared
+        beside = ("beside",) if self.beside_trial else ()
+        return (*self.window_tasks, *merge, *(("check",) if checked else ()), *beside)
+
+
+class Plan(Record):
+    """Everything that a run will do, frozen before it does anything."""
+
+    run_id: RunId
+    suite: Suite
+    settings: dict[str, Any]
+    movie: Path | None = Field(
+        None,
+        description="What it measures on; None where it reads nothing: it measures the machine "
+        "alone, or images that its stages make themselves",
+    )
+    movie_frames: int = Field(0, description="Its frames, or slides where it is a folder of them")
+    frame_yx: tuple[int, int] | None = Field(
+        None, description="Rows and columns of a frame in pixels, where they are known"
+    )
+    place: Path | None = Field(None, description="Folder whose storage is measured, where that is")
+    axes: str | None = Field(None, description="Axes to believe where the file is silent")
+    truth: Path | None = Field(
+        None,
+        description="The user's or the registry's truth of its data, in the movie's coordinates",
+    )
+    unjudged: tuple[str, ...] = Field(
+        (), description="Why that truth says nothing of an entry, one sentence for each"
+    )
+    own_data: tuple[OwnData, ...] = Field(
+        (), description="Datasets that entries name for themselves"
+    )
+    base: BaseVersion | None = Field(
+        None, description="Version that its stages are measured against, if any"
+    )
+    site: Site | None = Field(None, description="The cluster that tasks run on, if one does")
+    baseline_workers: int = Field(description="N0: the smallest number of workers measured")
+    trials: tuple[Trial, ...] = Field(description="In the order in which they run")
+
+    @model_validator(mode="after")
+    def _speaks_of_its_own(self) -> Self:
+        """Refuse trials of one name, and a trial that needs one that there is not."""
+        ids = {trial.id for trial in self.trials}
+        for trial in self.trials:
+            needed = (
+                trial.reference_trial,
+                trial.beside_trial,
+                *(i.from_trial for i in trial.inputs),
+            )
+            if not ids.issuperset(filter(None, needed)):
+                raise ValueError(f"{trial.id} needs a trial that is not in the plan")
+        if len(ids) < len(self.trials):
+            raise ValueError("two trials have the same name")
+        return self
+
+    @property
+    def title(self) -> str:
+        """What ran on what, in words."""
+        return f"run {self.run_id}, suite {self.suite.name}, {self.on_what}"
+
+    @property
+    def on_what(self) -> str:
+        """What it measures on, or else the folder that it measures."""
+        if self.movie is None:
+            alone = self.suite.data == "place"
+            return f"of the folder {self.place}" if alone else f"on {self.measured_for}"
+        others = len({own.movie for own in self.own_data} - {self.movie})
+        more = f" and {others} other dataset{'s' * (others != 1)}" if others else ""
+        return f"on {self._data_name} ({self.how_much}){more}"
+
+    @property
+    def movies(self) -> dict[str, Path]:
+        """What it reads: the run's data by an empty name, entries' and true labels by theirs."""
+        found = {} if self.movie is None else {"": self.movie}
+        found |= {Path(own.data).name: own.movie for own in self.own_data}
+        for trial in self.trials:
+            for item in trial.inputs:
+                source = self.suite.stages[trial.entry].inputs.get(item.slot)
+                if source == TRUTH and item.path is not None:
+                    found[f"{Path(trial.data or '').name}/{item.path.parent.name}"] = item.path
+        return found
+
+    @property
+    def truths(self) -> dict[str, Path]:
+        """Truth of the user's own or the registry's, by the names that `movies` has."""
+        truths = {"truth": self.truth}
+        truths |= {f"{Path(own.data).name}/truth": own.truth for own in self.own_data}
+        return {name: path for name, path in truths.items() if path is not None}
+
+    def axes_of(self, trial: Trial) -> str | None:
+        """Axes to believe in what a trial reads; what a stage or pyscale wrote names its own."""
+        read = {item.path for item in trial.inputs if not item.is_place}
+        known = next((own for own in self.own_data if own.data == trial.data), self)
+        return known.axes if known.movie in read else None
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Base version of each measured entry that has one, by the name of the new one."""
+        own = {trial.entry for trial in self.trials}
+        steps = self.suite.stages.items()
+        return {step.version_of: entry for entry, step in steps if step.version_of and entry in own}
+
+    @property
+    def headline(self) -> str:
+        """What is measured, on how much and with how many workers, in a line."""
+        size = f" of {self.frame_yx[1]} x {self.frame_yx[0]} px" if self.frame_yx else ""
+        counts = ", ".join(map(str, sorted({trial.workers for trial in self.scaling_trials})))
+        trials = f"{len(self.trials)} trial{'s' * (len(self.trials) != 1)}"
+        what = self.on_what.replace(f"({self.how_much})", f"({self.how_much}{size})")
+        return f"{self.suite.name} {what}; N = {counts}; {trials}"
+
+    @property
+    def how_much(self) -> str:
+        """Frames of the movie, or slides or files of the folder, in words."""
+        if self.suite.shares_no_frames:
+            return "whole"
+        unit = self.suite.unit
+        one = self.movie_frames == 1 and unit != "frames"
+        return f"{self.movie_frames} {unit.removesuffix('s') if one else unit}"
+
+    @property
+    def measured_for(self) -> str:
+        """Name of the data that its times are good for, or that it was the machine's."""
+        return DATA[self.suite.data].named or self._data_name
+
+    @property
+    def _data_name(self) -> str:
+        """Name of the dataset, or of the file or folder given in its place."""
+        assert self.movie is not None
+        return Path(str(self.settings["data"])).name or self.movie.name
+
+    def entries_that(self, trait: Callable[[str], bool]) -> frozenset[str]:
+        """Entries whose stages have a trait (see `pyscale.planning.traits`)."""
+        return frozenset(trial.entry for trial in self.trials if trait(trial.stage))
+
+    @property
+    def scaling_trials(self) -> tuple[Trial, ...]:
+        """Trials that the worker counts were asked of, and not what is measured once beside."""
+        once = self.suite.measured_once
+        return tuple(trial for trial in self.trials if trial.entry not in once)
+
+    @property
+    def measured(self) -> frozenset[str]:
+        """Entries that were asked for: one that only feeds others has a single trial."""
+        scaling = self.scaling_trials or self.trials
+        trials = Counter(trial.entry for trial in scaling)
+        return frozenset(entry for entry, count in trials.items() if count > 1) or frozenset(trials)
+
+    def place_in_pipeline(self, trial: Trial) -> tuple[int, int, int]:
+        """Key that sorts trials as people read them: by stage, N and repeat."""
+        return list(self.suite.stages).index(trial.entry), trial.workers, trial.block
+
+    def threads_of(self, trial: Trial) -> int:
+        """Cores and threads of each worker of a trial."""
+        return trial.threads or int(self.settings["cpus_per_worker"])
+
+    @property
+    def threads_in_words(self) -> str:
+        """Cores and threads of each worker: of all trials, or each number that some have."""
+        return " or ".join(map(str, sorted({self.threads_of(trial) for trial in self.trials})))
+
+    def keeps_output(self, trial: Trial) -> bool:
+        """Whether another trial reads its output, or is compared with it or set beside it."""
+        return trial.is_reference or any(trial.id == one.beside_trial for one in self.trials)
+
+    def trial(self, trial_id: str) -> Trial:
+        """Return the trial of that id."""
+        return next(trial for trial in self.trials if trial.id == trial_id)

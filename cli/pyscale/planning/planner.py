@@ -1,0 +1,231 @@
+"""The expansion of a suite into trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from pathlib import Path
+from typing import Any
+
+from pyscale.errors import UserError
+from pyscale.planning.baseversion import BaseVersion
+from pyscale.planning.plan import OwnData, Plan, Trial
+from pyscale.planning.planentry import Dataset, EntryPlan, Sources
+from pyscale.planning.sites import Site
+from pyscale.planning.suite import Suite, load_suite, suite_names
+from pyscale.planning.sweep import Sweep, block_order, refuse_more_ranks_than_slides
+from pyscale.planning.traits import DATA, measures_alone, shares_result
+from pyscale_stages.contract import Device
+from pyscale_stages.errors import BadInput
+from pyscale_stages.registry import load_stage, stage_names
+from pyscale_stages.wording import did_you_mean
+
+CROP = "length_px"
+"""Parameter that crops a square of that length from every frame."""
+
+
+def make_plan(
+    suite: Suite,
+    dataset: Dataset | None,
+    *,
+    run_id: str,
+    settings: dict[str, Any],
+    workers: Sequence[int],
+    only: Sequence[str] = (),
+    site: Site | None = None,
+    base: BaseVersion | None = None,
+    own_data: Mapping[str, Dataset] | None = None,
+) -> Plan:
+    """Expand an unfolded suite into trials, in blocks.
+
+    Entries that feed those named in `only` run once, and what measures the machine beside a movie
+    stays, unless some of that is named. `own_data` are the datasets that entries name for
+    themselves.
+    """
+    own_data = own_data or {}
+    datasets: dict[str | None, Dataset | None] = {None: dataset}
+    datasets.update(own_data.items())
+    sweeps = {name: _sweep(suite, one, settings, tuple(workers)) for name, one in datasets.items()}
+    sweep = sweeps[None]
+    _refuse_unknown_stages(
+        suite, only, {"parameters": settings["stages"], "an image": settings["images"]}
+    )
+    if settings["layout"] == "gang" and settings["chunks_per_worker"] > 1:
+        raise UserError(
+            f"--layout gang starts all workers at once, each on one window, so it takes no "
+            f"--chunks-per-worker {settings['chunks_per_worker']}: leave one of the two out"
+        )
+    measured = _measured(suite, only)
+    place = None
+    if suite.entries_that(measures_alone):
+        # One folder for all tasks, wherever they run.
+        place = Path(settings["path"] or settings["runs_folder"]).expanduser().absolute()
+    entries: dict[str, EntryPlan] = {}
+    for entry in suite.stages:
+        name = suite.data_of(entry)
+        entries[entry] = EntryPlan.of(
+            suite,
+            entry,
+            Sources(datasets[name], place),
+            sweeps[name],
+            settings,
+            base=base,
+            on_site=site is not None,
+            earlier=entries,
+        )
+    repeats, seed = settings["repeats"], settings["seed"]
+    trials = tuple(
+        entries[entry].scaled.trial(n, block, _beside(suite, entry, block, repeats, measured))
+        for block in range(1, repeats + 1)
+        for entry, n in block_order(suite, measured, sweep, block, seed, base_first=repeats == 1)
+    )
+    _refuse_warm(trials, each=site is not None and settings.get("allocation") == "each")
+    for name, one in datasets.items():
+        if one is not None and one.shape_yx is not None:
+            _refuse_larger_than_frames(one, one.shape_yx, (t for t in trials if t.data == name))
+    return Plan(
+        run_id=run_id,
+        suite=suite,
+        settings=settings | {"device": _main_device(suite, measured, settings["device"])},
+        movie=dataset.movie if dataset else None,
+        movie_frames=dataset.frames if dataset else 0,
+        frame_yx=dataset.shape_yx if dataset else None,
+        place=place,
+        axes=dataset.axes if dataset else None,
+        truth=dataset.own_truth if dataset else None,
+        unjudged=tuple(
+            f"The quality of {entry} against the truth: {entries[entry].unjudged}."
+            for entry in suite.stages
+            if entry in measured and entries[entry].unjudged
+        ),
+        own_data=tuple(
+            OwnData(data=name, movie=o.movie, frames=o.frames, axes=o.axes, truth=o.own_truth)
+            for name, o in own_data.items()
+        ),
+        base=base,
+        site=site,
+        baseline_workers=workers[0],
+        trials=trials,
+    )
+
+
+def _sweep(
+    suite: Suite, dataset: Dataset | None, settings: dict[str, Any], workers: tuple[int, ...]
+) -> Sweep:
+    if suite.data == "slides" and dataset is not None:
+        refuse_more_ranks_than_slides(max(workers), dataset.movie, dataset.frames)
+    if DATA[suite.data].given or dataset is None:
+        return Sweep.without_frames(suite.data, workers)
+    sweep = Sweep(settings["scaling"], workers, dataset.frames, suite.frames_per_worker)
+    if not suite.shares_no_frames:
+        sweep.refuse_too_short(dataset.movie.name)
+    return sweep
+
+
+def _measured(suite: Suite, only: Sequence[str]) -> set[str]:
+    """Entries to measure, of those that were named."""
+    if not only:
+        return {*suite.stages}
+    steps = suite.stages.items()
+    named = {entry for entry, step in steps if {entry, step.family, step.version_of} & {*only}}
+    # It was asked for beside the stages of the suite, and they are what is chosen from.
+    return named if named & suite.measured_once else named | suite.measured_once
+
+
+def _beside(suite: Suite, entry: str, block: int, repeats: int, measured: Set[str]) -> str | None:
+    """Entry whose output at the same N that of a trial is set beside."""
+    # The same work gives the same in every block. With the base version's it is compared one block
+    # later, which leaves the order of the two to chance.
+    other = suite.stages[entry].beside if block == 1 else None
+    if block == min(2, repeats):
+        bases = (name for name, step in suite.stages.items() if step.version_of == entry)
+        other = next(bases, other)
+    return other if other in measured else None
+
+
+def _refuse_unknown_stages(
+    suite: Suite, only: Sequence[str], overrides: Mapping[str, Mapping[str, object]]
+) -> None:
+    """Refuse misspelt names; settings may name stages that another suite has."""
+    # A base version is measured with the new one, and named by it.
+    steps = {entry: step for entry, step in suite.stages.items() if step.version_of is None}
+    here = {*steps} | {step.family for step in steps.values() if step.family}
+    for name in only:
+        if name not in here:
+            raise UserError(
+                f"the suite {suite.name} has no stage {name!r}; {did_you_mean(name, here)}"
+            )
+    known = {*here, *stage_names()}
+    for what, names in overrides.items():
+        for name in names:
+            # Only a name of neither makes it worth reading every suite.
+            if name not in known:
+                known = known.union(*(load_suite(other).stages for other in suite_names()))
+            if name not in known:
+                raise UserError(
+                    f"the settings give {what} to a stage {name!r} that no suite has; "
+                    f"{did_you_mean(name, known)}"
+                )
+
+
+def _main_device(suite: Suite, measured: Set[str], of_run: Device) -> Device:
+    """The device by which a run is called: what was asked for, unless every entry has its own."""
+    own = measured - suite.measured_once or measured
+    devices = [step.device for entry, step in suite.stages.items() if entry in own]
+    if None in devices:
+        return of_run
+    return next((device for device in devices if device and device != "cpu"), "cpu")
+
+
+def _refuse_warm(trials: Iterable[Trial], *, each: bool) -> None:
+    """Raise where no warm worker could outlast one trial."""
+    for trial in (trial for trial in trials if trial.start == "warm"):
+        if each:
+            raise UserError(
+                "--start warm needs workers that outlast a job, and with --allocation each every "
+                "trial has jobs of its own: use --allocation hold, or --start cold"
+            )
+        if trial.gpu_sharing == "mps":
+            raise UserError(
+                f"{trial.entry} shares a GPU by mps, which runs for one trial, so its workers "
+                "cannot be kept: use --start cold, or another gpu_sharing"
+            )
+
+
+def _refuse_larger_than_frames(
+    dataset: Dataset, shape_yx: tuple[int, int], trials: Iterable[Trial]
+) -> None:
+    """Raise where a square crop would not fit into the frames."""
+    most, (rows, columns) = min(shape_yx), shape_yx
+    lengths = {trial.params.get(CROP) for trial in trials}
+    asked = sorted(length for length in lengths if isinstance(length, int))
+    if asked and asked[-1] > most:
+        fitting = ",".join([*(str(length) for length in asked if length <= most), "full"])
+        raise UserError(
+            f"frames of {dataset.movie.name} have {rows} x {columns} pixels, so no {asked[-1]} x "
+            f"{asked[-1]} can be cropped from them: ask for --sizes {fitting}, or name a dataset "
+            "with larger frames by --data"
+        )
+
+
+def warn_of_too_many_workers(plan: Plan) -> Iterator[str]:
+    """Name what will fail, as its work cannot be shared by so many, where other work can."""
+    shared = plan.entries_that(shares_result)
+    trials = [trial for trial in plan.trials if trial.entry in shared and trial.block == 1]
+    failing = {trial.id: why for trial in trials if (why := _why_not_shared(trial))}
+    for count in sorted({trial.workers for trial in trials}):
+        own = [trial for trial in trials if trial.workers == count]
+        if all(trial.id in failing for trial in own):
+            raise UserError(f"{own[0].entry}: {failing[own[0].id]}")
+    for trial in sorted(trials, key=lambda one: (one.entry, one.workers)):
+        if trial.id in failing:
+            yield f"{trial.entry} will fail with N = {trial.workers}: {failing[trial.id]}"
+
+
+def _why_not_shared(trial: Trial) -> str | None:
+    """Why so many workers cannot share its work; None where they can."""
+    stage = load_stage(trial.stage)
+    try:
+        stage.refuse_workers(stage.params.model_validate(trial.params), trial.workers)
+    except BadInput as refused:
+        return str(refused)
+    return None

@@ -1,0 +1,149 @@
+"""The settings of a run of one suite: where it has a grid, some of them choose from its axes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from pydantic import JsonValue
+
+from pyscale.errors import UserError
+from pyscale.planning.gridaxes import DEVICE, START, THREADS
+from pyscale.planning.resolve_grid import BRIEF
+from pyscale.planning.suite import ALL_CORES, Suite, load_suite, suite_of
+from pyscale.planning.traits import DATA, measures_alone
+from pyscale.settings import Settings, SuiteLayer, load_settings, users_own
+from pyscale.tomlfile import file_of, parsed
+from pyscale_stages.wording import did_you_mean
+
+SIZES = "length_px"
+"""The axis that --sizes is short for."""
+ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker", START: "start"}
+"""Axes of which a suite without a grid has one value, and the setting that says it."""
+
+
+def axes_asked_for(sizes: str | None, axes: Sequence[str]) -> dict[str, str] | None:
+    """Axes and their values, from --sizes and each --grid; None where neither was given."""
+    asked: dict[str, str] = {}
+    for text in [*axes, *([] if sizes is None else [f"{SIZES}={sizes}"])]:
+        axis, equals, values = (part.strip() for part in text.partition("="))
+        if not (axis and equals):
+            raise UserError(f"--grid {text}: give an axis and its values, as in threads=1,2")
+        if axis in asked:
+            short = f" (--sizes is short for --grid {SIZES}=)" if axis == SIZES else ""
+            raise UserError(f"the axis {axis} is given twice{short}: give all its values in one")
+        asked[axis] = values
+    return asked or None
+
+
+def parameters_set(pairs: Sequence[str]) -> dict[str, dict[str, JsonValue]] | None:
+    """Stage parameters by stage, from each --set; None where there is none."""
+    found: dict[str, dict[str, JsonValue]] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        stage, dot, parameter = (part.strip() for part in name.partition("."))
+        if not (stage and dot and parameter and equals):
+            raise UserError(
+                f"--set {pair}: give STAGE.PARAMETER=VALUE, as in segment.diameter_px=30"
+            )
+        if parameter in found.setdefault(stage, {}):
+            raise UserError(f"--set {stage}.{parameter} is given twice: leave one of them out")
+        found[stage][parameter] = parameter_value(value.strip())
+    return found or None
+
+
+def parameter_value(text: str) -> JsonValue:
+    """A value as TOML or JSON has it; any other text is a text, so that no shell needs quotes."""
+    value: JsonValue = text
+    with suppress(ValueError):
+        value = parsed(f"value = {text}")["value"]
+    with suppress(ValueError):
+        value = json.loads(text)
+    try:
+        # Dates and infinities, which neither a record nor a parameter can be.
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return text
+    return value
+
+
+def settings_for(named: str | Suite, flags: dict[str, Any]) -> Settings:
+    """Settings of a run of a suite: those that suit it are below the user's own.
+
+    What the user says of the device or the threads chooses from the suite's axis where it has one.
+    """
+    suite = suite_of(named)
+    layer = SuiteLayer(file_of("suite", named), suite.settings) if isinstance(named, str) else None
+    _refuse_other_stages(suite, flags)
+    axes = {axis for step in suite.stages.values() for axis in step.grid}
+    if any(step.threads == ALL_CORES for step in suite.stages.values()):
+        axes.add(THREADS)
+    if suite.data in {"movie", "labels"} or flags.get("start"):
+        axes.add(START)
+    given = {name: value for name, value in flags.items() if value is not None}
+    if DEVICE not in axes and "," in given.get(DEVICE, ""):
+        raise UserError(
+            f"--device {given[DEVICE]}: the suite {suite.name} compares no devices, so give one"
+        )
+    for axis, name in ALSO_SETTINGS.items():
+        if axis in axes and name in given:
+            asked = dict(given.get("grid", {}))
+            if axis in asked:
+                flag = f"--{name.replace('_', '-')}"
+                raise UserError(f"{flag} and --grid {axis}= say the same: leave one of them out")
+            given["grid"] = asked | {axis: str(given[name])}
+    for axis in axes & {DEVICE, START}:
+        given.pop(axis, None)
+    settings, own = load_settings(layer, **given), users_own(given)
+    _refuse_without_meaning(suite, given, settings)
+    if settings.every_node:
+        if "workers" in own:
+            raise UserError(
+                "--every-node has a worker on each node of the partition, so it takes no "
+                "--workers: leave one of the two out"
+            )
+        settings = settings.model_copy(update={"workers": None})
+    chosen = {
+        axis: (getattr(settings, name),)
+        for axis, name in ALSO_SETTINGS.items()
+        if axis in axes and name in own and axis not in settings.grid
+    }
+    return settings.model_copy(update={"grid": settings.grid | chosen})
+
+
+def _refuse_other_stages(suite: Suite, flags: Mapping[str, Any]) -> None:
+    """Raise where --set names what the suite has not; a file may name stages of other suites."""
+    suites = [suite, *([load_suite(BRIEF)] if flags.get("with_system") else [])]
+    known = {name for one in suites for name in one.stages}
+    known |= {one.stage_name(entry) for one in suites for entry in one.stages}
+    for name in flags.get("stages") or {}:
+        # Points of a grid are named by its entry and their place in it.
+        if name not in known and not any(name.startswith(f"{entry}_") for entry in known):
+            raise UserError(
+                f"--set {name}: the suite {suite.name} has no stage {name!r}; "
+                f"{did_you_mean(name, known)}"
+            )
+
+
+def _refuse_without_meaning(suite: Suite, given: Mapping[str, Any], settings: Settings) -> None:
+    """Raise where a flag tells of data that a suite does not read, or of a folder likewise."""
+    data = DATA[suite.data]
+    of_a_movie = [f"--{name.replace('_', '-')}" for name in data.without_meaning if name in given]
+    if of_a_movie:
+        raise UserError(
+            f"{' and '.join(of_a_movie)}: the suite {suite.name} {data.does} and reads no movie, "
+            "so leave that out"
+        )
+    if suite.data == "place":
+        if given.get("with_system"):
+            raise UserError(
+                f"--with-system: the suite {suite.name} measures the machine already, so leave it "
+                "out"
+            )
+    elif "path" in given and not (settings.with_system or suite.entries_that(measures_alone)):
+        raise UserError(
+            f"--path {given['path']}: the suite {suite.name} measures no folder; add --with-system "
+            "to measure it too, or run the suite system"
+        )

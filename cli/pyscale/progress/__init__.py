@@ -1,0 +1,1 @@
+"""Where a run stands: while it runs, and afterwards."""

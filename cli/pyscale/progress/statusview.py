@@ -1,0 +1,290 @@
+"""`pyscale status`: the state of a run, once or until it ends, and its story in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+from watchfiles import watch
+
+from pyscale.console import Console, answer, harmless, talk
+from pyscale.errors import UserError
+from pyscale.progress.runqueue import AllocationStatus
+from pyscale.progress.status import LEFT, ConfigurationStatus, RunStatus, StatusReader, run_status
+from pyscale.progress.taskstatus import TaskStatus, TrialStatus
+from pyscale.settings import load_settings
+from pyscale.store.folder import RunFolder, find_run
+from pyscale.store.journal import Event, EventKind, Journal
+from pyscale.store.lock import is_locked
+
+REFRESH_MS = 1000
+"""Running tasks get older although no file changes."""
+UNDER_WAY = {"planned", "queued", "running"}
+
+
+def show(name: str | None, *, watch: bool, as_json: bool, log: bool) -> None:
+    """Print the state of a run, follow it, or tell its history."""
+    run = find_run(load_settings().runs_folder, name)
+    if log:
+        for line in story(Journal(run.journal_file).read()):
+            print(harmless(line))  # noqa: T201 - the command's answer
+    elif watch:
+        try:
+            _follow(run)
+        except KeyboardInterrupt:
+            # On `pyscale run` the same keys end the run.
+            if is_locked(run.path):
+                talk(f"the run continues; end it with: pyscale cancel {run.path.name}")
+            raise
+    elif as_json:
+        print(run_status(run, all_tasks=True).model_dump_json(indent=1))  # noqa: T201
+    else:
+        answer(rendered(run_status(run)))
+
+
+def _follow(run: RunFolder) -> None:
+    """Redraw the state on a terminal until the run ends; elsewhere print it at the end."""
+    console = Console()
+    if console.is_terminal:
+        with Live(console=console, auto_refresh=False) as live:
+            for status in _until_the_end(run):
+                live.update(rendered(status), refresh=True)
+        return
+    *_, last = _until_the_end(run)
+    answer(rendered(last))
+
+
+def _until_the_end(run: RunFolder) -> Iterator[RunStatus]:
+    """Yield the state now and whenever it may have changed, the final one last."""
+    reader = StatusReader(run)
+    status = reader.read()
+    yield status
+    if status.state not in UNDER_WAY:
+        return
+    # The journal alone is watched: ten thousand folders of tasks would use up the system's
+    # watches, and another node's changes are not told anyway.
+    for _ in watch(
+        run.path, recursive=False, rust_timeout=REFRESH_MS, yield_on_timeout=True, step=50
+    ):
+        if not run.path.exists():
+            raise UserError(f"the run {run.path.name} was moved or deleted: {run.path} is gone")
+        status = reader.read()
+        if status.state not in UNDER_WAY:
+            # What Slurm said some seconds ago may be of jobs that were ended since.
+            yield run_status(run)
+            return
+        yield status
+
+
+MOST_ROWS = 24
+"""Configurations that are told one by one where they are points of a grid."""
+STYLES = {"failed": "bold red", "gone": "red", "running": "green", "starting": "green"}
+
+
+def rendered(status: RunStatus) -> RenderableType:
+    """The configurations, the tasks of trials under way, and what there is to do."""
+    parts: list[RenderableType] = [_configurations(status)]
+    parts += [_line(_allocation(one)) for one in status.allocations if one.state != "ended"]
+    # Before the tasks: a live table is cut where the terminal ends.
+    parts += [_line(sentence) for sentence in _outlook(status)]
+    for trial in status.trials:
+        counts = ", ".join(f"{count} {state}" for state, count in trial.counts.items())
+        parts += [_line(f"{trial.trial}: {counts}"), _tasks(trial)]
+    parts += [_line(f"failed: {failure}") for failure in status.failures]
+    if status.left_running:
+        pids = ", ".join(map(str, status.left_running))
+        noun, verb = ("processes", "run") if len(status.left_running) > 1 else ("process", "runs")
+        parts.append(
+            _line(
+                f"{noun} {pids} of this run still {verb} and would disturb other measurements "
+                f"here; end with: pyscale cancel {status.run_id}"
+            )
+        )
+    if status.state in LEFT:
+        parts.append(_line(_advice(status)))
+    return Group(*parts)
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: 48 s, 12 min, 3 h 20 min."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 48 else f"{hours / 24:.0f} days"
+
+
+def _in_few_rows(rows: Sequence[ConfigurationStatus]) -> list[ConfigurationStatus]:
+    """Rows as they are or, where they are many, one for all points of a grid at each N."""
+    groups: dict[tuple[str, int], list[ConfigurationStatus]] = {}
+    for row in rows:
+        name = row.family if row.family and len(rows) > MOST_ROWS else row.entry
+        groups.setdefault((name, row.workers), []).append(row)
+    # Times of points are too different for one.
+    return [
+        own[0]
+        if len(own) == 1
+        else ConfigurationStatus(
+            entry=f"{name} ({len(own)} points)",
+            workers=workers,
+            done=sum(row.done for row in own),
+            failed=sum(row.failed for row in own),
+            total=sum(row.total for row in own),
+        )
+        for (name, workers), own in groups.items()
+    ]
+
+
+def _configurations(status: RunStatus) -> Table:
+    table = Table(title=f"{status.run_id}  {status.suite}  {status.state}")
+    for column in ("stage", "N", "done", "failed", "of", "trial s"):
+        table.add_column(column, justify="left" if column == "stage" else "right", overflow="fold")
+    for row in _in_few_rows(status.configurations):
+        table.add_row(
+            row.entry,
+            str(row.workers),
+            str(row.done),
+            Text(str(row.failed), style="bold red" if row.failed else ""),
+            str(row.total),
+            "" if row.median_s is None else f"{row.median_s:.1f}",
+        )
+    return table
+
+
+def _tasks(trial: TrialStatus) -> RenderableType:
+    table = Table(box=None, pad_edge=False, padding=(0, 2), show_header=False)
+    for column in range(5):
+        table.add_column(justify="right" if column == 3 else "left", overflow="fold")
+    for task in trial.tasks:
+        table.add_row(*_cells(task))
+    # How many of each state, and of each reason to wait, have no line of their own.
+    told = [task.state for task in trial.tasks]
+    more = {state: count - told.count(state) for state, count in trial.counts.items()}
+    rest = ", ".join(f"{count} more {state}" for state, count in more.items() if count)
+    waits = [
+        _line(f"  {count} queued: {why}")
+        for why, count in trial.waits.items()
+        if count > sum(task.why == why for task in trial.tasks)
+    ]
+    return Group(table, *([_line(f"  … and {rest}")] if rest else []), *waits)
+
+
+def _cells(task: TaskStatus) -> tuple[Text, ...]:
+    where = " ".join(filter(None, ("on" if task.node else "", task.node)))
+    elapsed = "" if task.elapsed_s is None else duration(task.elapsed_s)
+    job = f"job {task.job_id}" if task.job_id and task.state in {"queued", "gone"} else ""
+    state = Text(task.state, style=STYLES.get(task.state, ""))
+    return (Text(f"  {task.task}"), state, Text(where or job), Text(elapsed), Text(task.why))
+
+
+def _outlook(status: RunStatus) -> Iterator[str]:
+    if status.slurm_complaint is not None:
+        yield (f"Slurm does not answer ({status.slurm_complaint}): this shows the records only")
+    if status.doubt is not None:
+        yield status.doubt
+    if status.eta_s is not None:
+        yield f"about {duration(status.eta_s)} left"
+    ended = all(row.done + row.failed == row.total for row in status.configurations)
+    if status.state == "running" and ended and not status.trials:
+        yield "all trials have ended; writing the report"
+
+
+def _allocation(one: AllocationStatus) -> str:
+    """An allocation in a line: what it does, where, and how long it can still do so."""
+    if one.state == "queued":
+        return f"allocation {one.job_id} waits in the queue: {one.why}"
+    if one.state == "unknown":
+        return f"allocation {one.job_id} was submitted"
+    left = "" if one.left_s is None else f", {duration(one.left_s)} left of its time"
+    waited = "" if one.waited_s is None else f"; it waited {duration(one.waited_s)} in the queue"
+    return f"allocation {one.job_id} runs on {one.nodes}{left}{waited}"
+
+
+def _advice(status: RunStatus) -> str:
+    resume = f"pyscale run --resume {status.run_id}"
+    jobs = status.jobs
+    if jobs is None or jobs.running + jobs.queued == 0:
+        return f"finish it with: {resume}"
+    going_on = [
+        f"{count} job{'' if count == 1 else 's'} still {verb}{'s' if count == 1 else ''}"
+        for count, verb in ((jobs.running, "run"), (jobs.queued, "wait"))
+        if count
+    ]
+    return (
+        f"{status.state}; {' and '.join(going_on)}; continue them with: {resume}, or end them "
+        f"with: pyscale cancel {status.run_id}"
+    )
+
+
+def _line(text: str) -> Text:
+    return Text(text, overflow="fold")
+
+
+PHRASES: dict[EventKind, str] = {
+    "run_started": "the run started",
+    "trial_started": "started",
+    "submitted": "submitted",
+    "trial_finished": "done",
+    "trial_failed": "failed",
+    "trial_retried": "retried",
+    "trial_continued": "continued",
+    "trial_taken_up": "continued from an earlier pyscale",
+    "trial_skipped": "skipped",
+    "queue_full": "is not queued ahead of its turn",
+    "trial_interrupted": "was interrupted; it starts again",
+    "jobs_ended": "ended leftovers of an earlier pyscale",
+    "slurm_silent": "Slurm does not answer",
+    "slurm_answers": "Slurm answers again",
+    "run_interrupted": "the run was interrupted, and its tasks were ended",
+    "run_cancelled": "the run was cancelled",
+    "run_finished": "the run finished",
+    "run_extended": "the run was extended",
+    "allocation_submitted": "submitted the allocation",
+    "pilot_started": "the allocation started",
+    "allocation_ended": "the allocation ended",
+    "run_stopped": "the run was stopped",
+}
+STOPS = {f"run_{end}" for end in ("interrupted", "cancelled", "finished", "extended", "stopped")}
+NAME_TASKS: set[EventKind] = {"submitted", "trial_taken_up"}
+"""Events whose detail is a list of tasks."""
+MOST_NAMES = 4
+
+
+def story(events: Sequence[Event]) -> Iterator[str]:
+    """Tell each event in a line with its time."""
+    started = stopped = False
+    for event in events:
+        words = said(event)
+        if event.kind == "run_started" and started:
+            lost = "" if stopped else ": the pyscale before ended without a record"
+            words = f"the run was resumed{lost}{_detail(event)}"
+        started = started or event.kind == "run_started"
+        stopped = event.kind in STOPS
+        yield f"{event.time_utc:%Y-%m-%d %H:%M:%S} UTC  {words}"
+
+
+def said(event: Event) -> str:
+    """Tell one event by itself."""
+    words = f"{event.trial} {PHRASES[event.kind]}" if event.trial else PHRASES[event.kind]
+    jobs = f" as {_shortened(event.job_ids)}" if event.job_ids else ""
+    return f"{words}{_detail(event)}{jobs}"
+
+
+def _detail(event: Event) -> str:
+    if not event.detail:
+        return ""
+    if event.kind in NAME_TASKS:
+        return f": {_shortened(event.detail.split(', '))}"
+    return f": {event.detail}"
+
+
+def _shortened(names: Sequence[str]) -> str:
+    """First and last of many names, and how many there are."""
+    if len(names) <= MOST_NAMES:
+        return ", ".join(names)
+    return f"{names[0]} … {names[-1]} ({len(names)})"

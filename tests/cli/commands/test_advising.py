@@ -1,0 +1,254 @@
+"""`pyscale advise`: what it says of a run or a table, and of what it cannot use."""
+
+import json
+import shlex
+
+import pytest
+
+from commandline import answer_of
+from mockexecutor import MockEnd, MockExecutor
+from mockruns import carried_out
+from pyscale.analysis.experiments import Experiment
+from pyscale.evaluation.runline import run_line
+from pyscale.store.lock import run_lock
+
+WINDOWS_S = {1: 20.0, 2: 10.4, 4: 8.0}
+"""What a window takes at each N: every N has the larger speedup, N = 2 the larger knee."""
+
+
+@pytest.fixture
+def advise(pyscale):
+    return lambda *words: pyscale("advise", *words)
+
+
+@pytest.fixture
+def measured(make, tmp_path):
+    """Pretend to run a stage at N = 1, 2 and 4, six times."""
+
+    def measured(windows_s=WINDOWS_S, disagreeing=" ", failing=" ", **settings):
+        settings = {
+            "workers": tuple(windows_s),
+            "repeats": 6,
+            "retries": 0,
+            "only": ("register_denoise",),
+        } | settings
+
+        def behaviour(trial, task, _spec):
+            _, count, block = trial.rsplit("-", 2)
+            wall_s = windows_s[int(count[1:])] * (1 + 0.001 * int(block[1:]))
+            return MockEnd(
+                wall_s=0.1 if task == "merge" else wall_s,
+                agrees=not trial.startswith(disagreeing),
+                returncode=int(trial.startswith(failing)),
+            )
+
+        return carried_out(make(**settings), tmp_path, MockExecutor(behaviour))
+
+    return measured
+
+
+def chosen(answer):
+    return {
+        (stage["name"], choice["objective"]): choice["workers"]
+        for stage in json.loads(answer.out)["stages"]
+        for choice in stage["choices"]
+    }
+
+
+def times(folder, text):
+    path = folder / "times.csv"
+    path.write_text(text)
+    return path
+
+
+PUBLISHED = "stage,workers,wall_s\ncontact,1,807\ncontact,2,625\ncontact,4,414\ncontact,8,400\n"
+
+
+class TestRuns:
+    @pytest.mark.slow
+    def test_directives_are_for_the_knee_or_for_what_was_asked(self, measured, advise):
+        run = measured()
+        # The latest run is meant where none is named.
+        latest = advise("--why")
+        assert f"run {run.plan.run_id}" in latest.text
+        assert "N = 4 is the largest measured: a larger one may be better." in latest.text
+        line = "  $ pyscale run pipeline --data cancer-migration --only register_denoise --workers"
+        assert f"{line} 1,4,8 --repeats 6\n" in latest.out
+        assert "#SBATCH --array=0-1%2\n" in advise(run).out
+        fastest = advise(run, "--objective", "fastest", "--site", "per_cpu").out
+        assert "#SBATCH --array=0-3%4\n#SBATCH --account=project\n" in fastest
+        assert "best value" not in fastest
+        assert "maxForks = 2" in advise(run, "--as", "nextflow").out
+        assert "register_denoise_workers=1" in advise(run, "--as", "snakemake").out
+        # A budget has an answer of its own: 2 x 10.5 s are 0.0059 worker-hours, 4 x 8.1 s 0.0090.
+        answer = advise(run, "--budget", "0.006", "--json")
+        assert chosen(answer) == {
+            ("register_denoise", "knee"): 2,
+            ("register_denoise", "fastest"): 4,
+            ("register_denoise", "budget"): 2,
+        }
+        assert json.loads(answer.out)["objective"] == "budget"
+        assert advise(run, "--objective", "budget", "--budget", "1").code == 0
+
+    @pytest.mark.slow
+    def test_a_line_to_paste_is_one_that_pyscale_takes(self, measured, advise, movie, capsys):
+        answer = advise(measured(repeats=2, data=str(movie), axes="TYX"), "--json")
+        experiments = json.loads(answer.out)["stages"][0]["experiments"]
+        assert {one["code"] for one in experiments} == {"few-repeats", "larger", "windows"}
+        for one in experiments:
+            words = shlex.split(one["command"])
+            planned = answer_of(capsys, *words, "--dry-run", "-v")
+            assert planned.code == 0, planned.err
+            largest = one["workers"][-1]
+            assert f"register_denoise-n{largest}-b6" in planned.out
+
+    @pytest.mark.slow
+    def test_few_trials_are_made_surer_by_extending_the_run(self, measured, advise):
+        run = measured(repeats=2)
+        line = f"Surer by: pyscale run --extend {run.plan.run_id} --repeats 6\n"
+        assert line in advise(run).out
+        assert "Surer by: pyscale run pipeline " in advise(measured()).out
+
+    @pytest.mark.slow
+    def test_an_n_whose_output_disagrees_is_named_and_never_chosen(self, measured, advise):
+        run = measured(disagreeing="register_denoise-n4")
+        assert set(chosen(advise(run, "--json")).values()) == {2}
+        answer = advise(run, "--why")
+        assert "N = 4 is never chosen: " in answer.text
+        assert "At N = 4" not in answer.text
+
+    def test_what_stays_in_doubt_is_said(self, measured, advise):
+        answer = advise(measured(failing="register_denoise-n2-b3"), "--why")
+        assert "`failed-trials` (register_denoise at N = 2): A trial failed" in answer.text
+        assert "`few-repeats`" not in answer.text
+        assert "Fewer than 6 trials of some N were timed" in answer.text
+
+    def test_a_run_under_way_says_so_and_nothing_is_written(self, measured, advise):
+        run = measured()
+        before = {*run.path.rglob("*")}
+        with run_lock(run.path):
+            answer = advise(run)
+        assert "is not finished: the advice is from its trials so far" in answer.err
+        assert {*run.path.rglob("*")} - before <= {run.path / "lock", run.path / "lock.json"}
+
+
+class TestRunLines:
+    EXPERIMENT = Experiment(code="larger", reason="", workers=(1, 4, 8), repeats=6)
+    WINDOWS = Experiment(code="windows", reason="", workers=(1,), repeats=6, windows=4)
+
+    def test_settings_of_the_run_come_along_and_built_in_ones_do_not(self, make):
+        plan = make(cpus_per_worker=2, cache="warm", data="two words")
+        assert run_line(plan, ["segment"], self.EXPERIMENT) == (
+            "pyscale run pipeline --data 'two words' --only segment --workers 1,4,8 --repeats 6 "
+            "--cpus-per-worker 2 --cache warm"
+        )
+        line = run_line(make(executor="slurm", site="my.toml"), ["segment"], self.EXPERIMENT)
+        assert line.endswith("--executor slurm --site my.toml")
+        assert "--site" not in run_line(make(site="my.toml"), ["segment"], self.EXPERIMENT)
+
+    def test_parameters_of_its_stages_images_and_a_suite_of_ones_own_come_along(self, make):
+        given = {"segment": {"diameter_px": 20, "model": "30"}, "kernels": {"seconds": 1}}
+        words = shlex.split(run_line(make(stages=given), ["segment"], self.EXPERIMENT))
+        assert words[-4:] == ["--set", "segment.diameter_px=20", "--set", 'segment.model="30"']
+        plan = make()
+        # They have no flag, so they are a variable.
+        images = plan.settings | {"images": {"segment": "mine"}}
+        with_images = plan.model_copy(update={"settings": images})
+        first, *_ = shlex.split(run_line(with_images, ["segment"], self.EXPERIMENT))
+        assert first == 'PYSCALE_IMAGES={"segment": "mine"}'
+        own = plan.model_copy(update={"suite": plan.suite.model_copy(update={"summary": "mine"})})
+        assert run_line(own, ["segment"], self.EXPERIMENT).startswith("pyscale run pipeline.toml ")
+
+    def test_the_windows_of_many_workers_go_to_one(self, make):
+        line = run_line(make(layout="gang"), ["segment"], self.WINDOWS)
+        assert "--workers 1 --repeats 6 --chunks-per-worker 4" in line.replace(
+            "--layout array ", ""
+        )
+        # The ranks of a gang have one window each.
+        assert "--layout array" in line
+
+
+class TestTables:
+    def test_a_table_of_wall_times_is_advised_without_a_line_to_run(self, tmp_path, advise):
+        answer = advise("--table", times(tmp_path, PUBLISHED), "--why")
+        assert answer.code == 0
+        assert "contact best value 1 807 1.00 1.00 0.224 unknown" in answer.text
+        assert "fastest 4 414 1.95 0.49 0.460 unknown" in answer.text
+        assert "fastest: In these trials no larger N is more than 5 % faster." in answer.text
+        assert "In these trials no larger N has a larger speedup x efficiency." in answer.text
+        assert "pyscale run" not in answer.out
+        # Twice 807 s, in whole 5 minutes.
+        assert "#SBATCH --time=00:30:00" in answer.out
+        assert "--mem" not in answer.out
+
+    def test_lines_to_paste_come_first_and_then_a_line_for_equal_requests(self, tmp_path, advise):
+        rows = "stage,workers,wall_s\na,1,10\na,2,9\nb,1,20\nb,2,19\nc,1,10\nc,2,5\n"
+        answer = advise("--table", times(tmp_path, rows))
+        assert answer.out.startswith("# a, b, N = 1\n#SBATCH --nodes=1\n")
+        assert "a, b N = 1 5 min c N = 2 5 min" in answer.text
+        assert "Request N = 1 for a and b and N = 2 for c (best value)" in answer.text
+        assert "Confidence: unknown (1 trial)." in answer.text
+        assert len(answer.out.splitlines()) < 25
+
+    def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value(self, tmp_path, advise):
+        table = times(tmp_path, "stage,workers,wall_s\na,4,10\n")
+        for answer in (advise("--table", table), advise("--table", table, "--why")):
+            assert "Request for each task: 5 min (N = 4)." in answer.text
+            assert "Measured at one N: no speedup is known." in answer.text
+            assert "best value" not in answer.text
+
+    def test_json_has_the_trust_of_each_stage_and_what_limits_it(self, tmp_path, advise):
+        answer = advise("--table", times(tmp_path, PUBLISHED), "--json")
+        (stage,) = json.loads(answer.out)["stages"]
+        assert stage["trust"] == "with care"
+        assert stage["notes"] == ["fewer than 6 trials (N = 1, 2)", "outputs not checked"]
+        # The published TrackMate is slowed by its tasks and not by its straggler.
+        rows = (
+            "stage,workers,tasks,wall_s,mean_task_s\na,2,2,332,332\na,4,4,346,297\na,8,8,313,246\n"
+        )
+        (stage,) = json.loads(advise("--table", times(tmp_path, rows), "--json").out)["stages"]
+        causes = {one["workers"]: one["causes"][0]["code"] for one in stage["limits"]}
+        assert causes == {4: "busy", 8: "busy"}
+
+
+class TestWhatCannotBeUsed:
+    def test_there_is_no_run_or_none_with_a_timed_trial(self, measured, advise):
+        answer = advise()
+        assert (answer.code, answer.out) == (2, "")
+        assert "start one with `pyscale run pipeline`" in answer.err
+        assert advise("nosuch").code == 2
+        run = measured(failing="register_denoise", repeats=1)
+        answer = advise(run)
+        assert (answer.code, answer.out) == (2, "")
+        assert f"the run {run.path.name} has no timed trial" in answer.err
+
+    @pytest.mark.parametrize(
+        "text", ["", "a,b\n1,2\n", "stage,workers,wall_s\nx,0,1\n", "stage,workers,wall_s\n"]
+    )
+    def test_weird_tables(self, tmp_path, advise, text):
+        answer = advise("--table", times(tmp_path, text))
+        assert (answer.code, answer.out) == (2, "")
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["--objective", "best"], "'best' is not one of 'knee', 'fastest', 'budget'"),
+            (["--as", "pbs"], "'pbs' is not one of 'sbatch', 'nextflow', 'snakemake'"),
+            (["--objective", "budget"], "needs --budget WORKER_HOURS"),
+            (["--objective", "knee", "--budget", "2"], "--budget does not go with"),
+            (["--budget", "0"], "--budget 0 must be a number of worker-hours above zero"),
+            (["--budget", "nan"], "--budget nan must be"),
+            (
+                ["--budget", "0.1"],
+                "contact: no measured N takes 0.1 worker-hours or less; the "
+                "cheapest, N = 1, takes 0.224): give a larger one",
+            ),
+            (["--site", "nosuch"], "unknown site 'nosuch'"),
+            (["a"], "not both"),
+            (["--table", "."], ". is a folder: give --table the path of a CSV file"),
+        ],
+    )
+    def test_bad_options_end_in_a_sentence(self, tmp_path, advise, arguments, said):
+        answer = advise("--table", times(tmp_path, PUBLISHED), *arguments)
+        assert (answer.code, answer.out) == (2, "")
+        assert said in answer.err

@@ -1,0 +1,190 @@
+"""A dry run shows the scripts of a run on a cluster, each once."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from unittest.mock import patch
+
+import pytest
+from typer.testing import CliRunner
+
+from commandline import run_line
+from pyscale.analysis.spending import Prices
+from pyscale.app import app
+from pyscale.commands.dryrun import scripts, show
+from pyscale.errors import UserError
+from pyscale.planning.sites import load_site
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+from pyscale_stages.measure.nodename import host_name
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SITE = load_site("plain")
+
+
+def test_batches_that_submit_the_same_are_told_together(make, tmp_path):
+    plan = make(only=("register_denoise",), repeats=2)
+    found = scripts(plan, load_site("plain"))
+    names = [[f"{one.trial.id}/{one.batch_name}" for one in each.submissions] for each in found]
+    assert [sorted(submitted) for submitted in names] == [
+        ["register_denoise-n1-b1/windows", "register_denoise-n1-b2/check"]
+        + ["register_denoise-n1-b2/windows"]
+        + [f"register_denoise-n2-b{b}/{batch}" for b in (1, 2) for batch in ("check", "merge")],
+        ["register_denoise-n2-b1/windows", "register_denoise-n2-b2/windows"],
+    ]
+    # Scripts name the folder that the run will have.
+    run = RunFolder.create(tmp_path / "runs", plan)
+    for each, (first, *_) in zip(found, names, strict=True):
+        assert f"#SBATCH --comment={first}\n" in each.text
+        assert f"--output={run.submissions}/" in each.text
+
+
+def test_a_script_says_what_it_is_for_however_often_it_is_submitted(make):
+    plan = make(only=("register_denoise",), repeats=6)
+    one_task, an_array = scripts(plan, load_site("plain"))
+    assert sorted(one_task.purposes()) == [
+        "check at N = 1 and 2: register_denoise",
+        "merge at N = 2: register_denoise",
+        "windows at N = 1: register_denoise",
+    ]
+    assert list(an_array.purposes()) == ["windows at N = 2: register_denoise"]
+    assert len(an_array.submissions) == 6
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_shows_whole_names(make, capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    show(make(only=("register_denoise",), repeats=1), verbose=True)
+    out = capsys.readouterr().out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= width
+    assert "windows" in out
+
+
+def rows(capsys):
+    lines = capsys.readouterr().out.splitlines()
+    return {
+        name: rest.strip()
+        for name, _, rest in (line.partition(" ") for line in lines if line[0] != " ")
+    }
+
+
+def test_a_dry_run_on_this_machine_is_five_lines(make, capsys):
+    show(make(only=("register_denoise",), repeats=2))
+    said = rows(capsys)
+    assert list(said) == ["measure", "trials", "time", "disk", "missing"]
+    assert said["measure"] == "pipeline on cancer-migration (8 frames): register_denoise"
+    # N = 1 is one window, and twice compared but for the first; N = 2 has two, and a merge.
+    assert said["trials"] == "4 (11 tasks) at N = 1 and 2"
+    assert said["time"].startswith("unknown")
+    assert said["missing"] == "nothing"
+
+
+def test_the_time_is_that_of_earlier_runs_of_the_same_work(make, tmp_path, capsys):
+    earlier = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",), repeats=1))
+    journal = Journal(earlier.journal_file)
+    journal.append("run_started", detail=f"process 1 on {host_name()}")
+    for trial in earlier.plan.trials:
+        with patch("pyscale.store.journal.datetime") as clock:
+            clock.now.side_effect = [NOW, NOW + timedelta(seconds=60)]
+            journal.append("trial_started", trial.id)
+            journal.append("trial_finished", trial.id)
+    show(make(only=("register_denoise",), repeats=2))
+    assert rows(capsys)["time"] == "about 4 min, by earlier runs here"
+    show(make(workers=(1, 4), only=("register_denoise",), repeats=1))
+    assert rows(capsys)["time"] == "more than 60 s (1 of 2 trials unknown)"
+    for other in ({"cache": "warm"}, {"stages": {"register_denoise": {"transform": "Rigid"}}}):
+        show(make(only=("register_denoise",), repeats=1, **other))
+        assert rows(capsys)["time"].startswith("unknown")
+
+
+def priced(make, **prices):
+    own = load_site("plain").model_copy(update={"prices": Prices(currency="EUR", **prices)})
+    return make(only=("register_denoise",), repeats=1).model_copy(update={"site": own})
+
+
+def test_prices_of_the_site_give_the_cost_in_money(make, capsys):
+    show(priced(make, core_hour=0.25))
+    told = capsys.readouterr()
+    total = next(line for line in told.out.splitlines() if "total" in line)
+    # N = 1 has one job, and N = 2 two windows, a merge and a check, each for an hour on one core.
+    assert total.split()[1:-1:2] == ["total", "5", "5.0", "0.0", "1.25"]
+    assert "money (EUR)" in told.out
+    assert "?" not in told.out
+    # It is open where what jobs hold has no price.
+    show(priced(make, gpu_hour=2))
+    told = capsys.readouterr()
+    assert next(line for line in told.out.splitlines() if "total" in line).split()[-2] == "?"
+    said = " ".join(told.err.split())
+    assert "has prices under [prices], but not of all that the jobs hold" in said
+    show(make(only=("register_denoise",), repeats=1).model_copy(update={"site": SITE}))
+    assert "money" not in capsys.readouterr().out
+
+
+def test_points_of_a_grid_are_shown_with_their_threads(sweep, capsys):
+    show(
+        sweep({"device": ["cpu", "cuda"], "threads": [3], "gpu_sharing": ["mps"]}, repeats=1),
+        verbose=True,
+    )
+    out = capsys.readouterr().out
+    (row,) = (line.split() for line in out.splitlines() if "segment_2px_cuda" in line)
+    assert row[-3:] == ["cuda", "3", "mps"]
+    assert "segment_2px_cpu" in out
+    assert "weak: each worker has 1 of the 8 frames" in out
+
+
+def test_a_script_asks_for_the_threads_of_each_point(sweep):
+    found = scripts(sweep({"threads": [1, 5]}, repeats=1), load_site("plain"))
+    asked = {line for one in found for line in one.text.splitlines() if "cpus-per-task" in line}
+    assert asked == {"#SBATCH --cpus-per-task=1", "#SBATCH --cpus-per-task=5"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "points"),
+    [
+        ("--sizes 2,full", ["2px_cpu", "full_cpu"]),
+        ("--sizes 2 --grid calls=1,2", ["2px_cpu_calls_1", "2px_cpu_calls_2"]),
+        ("--sizes full --cpus-per-worker 1", ["full_cpu"]),
+    ],
+)
+def test_the_command_line_chooses_from_a_grid(movie, monkeypatch, flags, points):
+    monkeypatch.chdir(movie.parent)
+    line = ["run", "device", "--data", str(movie), "--device", "cpu", *flags.split()]
+    done = run_line(app, *line, "--dry-run", "-v")
+    assert all(f"segment_{point}-n1-b6" in done.output for point in points)
+    assert done.output.count("-b6") == len(points)
+
+
+@pytest.mark.parametrize("where", [[], ["--executor", "slurm", "--site", "plain"]])
+@pytest.mark.parametrize(
+    ("flags", "stages", "missing"),
+    [
+        (["reconstruct", "--only", "tomography_3d"], {"weights": "none.pth"}, "none.pth cannot be"),
+        (["pipeline", "--only", "segment", "--data", "movie.ome.tif"], {"model": "cyto3"}, "cyto3"),
+    ],
+)
+def test_weights_that_are_not_there_are_missed_as_a_run_would_miss_them(
+    movie, monkeypatch, flags, stages, missing, where
+):
+    monkeypatch.chdir(movie.parent)
+    monkeypatch.setenv("CELLPOSE_LOCAL_MODELS_PATH", str(movie.parent))
+    stage = "reconstruct" if "weights" in stages else "segment"
+    monkeypatch.setenv("PYSCALE_STAGES", json.dumps({stage: stages}))
+    line = ["run", *flags, "--workers", "1", "--repeats", "1", *where]
+    said = []
+    for asked in (["--dry-run"], []):
+        done = CliRunner().invoke(app, [*line, *asked])
+        assert isinstance(done.exception, UserError)
+        assert "trials" in done.output or not asked
+        assert "missing" not in done.output
+        said.append(str(done.exception))
+    assert missing in said[0]
+    assert said[0] == said[1]
+    assert not (movie.parent / "runs").exists()
+
+
+def test_a_crop_larger_than_the_movie_ends_the_command_before_anything_runs(movie, monkeypatch):
+    monkeypatch.chdir(movie.parent)
+    line = ["run", "device", "--data", str(movie), "--device", "cpu", "--sizes", "5"]
+    with pytest.raises(UserError, match="frames of movie.ome.tif have 4 x 4 pixels, so no 5 x 5"):
+        CliRunner().invoke(app, line, catch_exceptions=False)
+    assert not (movie.parent / "runs").exists()

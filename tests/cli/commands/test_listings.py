@@ -1,0 +1,99 @@
+"""`pyscale suites` and `pyscale runs`, and how a run is named on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commandline import answer_of
+from mockruns import carry_out
+from pyscale.errors import UserError
+from pyscale.planning.suite import load_suite, suite_names
+from pyscale.store.folder import PLAN_FILE, RunFolder, find_run
+
+
+@pytest.fixture
+def make_run(make, tmp_path, monkeypatch):
+    """Make a run of an id in the folder of the runs."""
+    monkeypatch.chdir(tmp_path)
+
+    def made(run_id):
+        return RunFolder.create(Path("runs"), make().model_copy(update={"run_id": run_id}))
+
+    return made
+
+
+def test_each_suite_is_listed_with_its_summary(capsys):
+    said = answer_of(capsys, "pyscale", "suites")
+    for name in suite_names():
+        assert f"{name} {load_suite(name).summary}" in said.text
+    assert "pyscale run PATH.toml" in said.err
+
+
+def test_runs_are_listed_with_the_newest_first(capsys, make_run):
+    make_run("20260101T000000Z-aaaa")
+    run = make_run("20260102T000000Z-bbbb")
+    carry_out(run)
+    broken = make_run("20260103T000000Z-cccc")
+    (broken.path / PLAN_FILE).write_text("{")
+    rows = json.loads(answer_of(capsys, "pyscale", "runs", "--json").out)
+    assert [(row["run_id"][-4:], row["state"]) for row in rows] == [
+        ("cccc", None),
+        ("bbbb", "complete"),
+        ("aaaa", "planned"),
+    ]
+    assert rows[1]["data"] == "cancer-migration"
+    shown = answer_of(capsys, "pyscale", "runs").out.splitlines()
+    assert [line.split()[0] for line in shown[2:]] == [row["run_id"] for row in rows]
+    assert "unreadable" in shown[2]
+
+
+def test_the_best_speedup_is_of_all_stages_together(capsys, make_run):
+    run = make_run("20260101T000000Z-aaaa")
+    run.report.mkdir()
+    results = run.report / "benchmark_results_aggregated.csv"
+    rows = ["stage,workers,wall_s", "segment,1,8", "track,1,2", "segment,2,4", "track,2,4"]
+    results.write_text("\n".join([*rows, "segment,4,1", "track,4,"]))
+    (row,) = json.loads(answer_of(capsys, "pyscale", "runs", "--json").out)
+    assert row["best"] == "1.25x at N = 2"
+    results.write_text("\n".join([rows[0], "segment,1,8", "segment,2,9"]))
+    (row,) = json.loads(answer_of(capsys, "pyscale", "runs", "--json").out)
+    assert row["best"] == "N = 1"
+
+
+def test_without_runs_the_folder_is_named(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "no runs in runs" in answer_of(capsys, "pyscale", "runs").err
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        (None, "bbbb"),
+        ("latest", "bbbb"),
+        ("aaaa", "aaaa"),
+        ("20260101", "aaaa"),
+        ("20260102T000000Z-bbbb", "bbbb"),
+        ("runs/20260101T000000Z-aaaa", "aaaa"),
+    ],
+)
+def test_a_run_is_found_by_any_of_its_names(make_run, name, found):
+    make_run("20260101T000000Z-aaaa")
+    make_run("20260102T000000Z-bbbb")
+    assert find_run(Path("runs"), name).path.name.endswith(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("2026", "2 runs in runs start or end with 2026: {bbbb}, {aaaa}; give more of the id"),
+        ("zzzz", "unknown run zzzz in runs: `pyscale runs` lists the runs"),
+    ],
+)
+def test_a_name_of_several_runs_or_none_is_refused(make_run, name, said):
+    ids = {"aaaa": "20260101T000000Z-aaaa", "bbbb": "20260102T000000Z-bbbb"}
+    for run_id in ids.values():
+        make_run(run_id)
+    with pytest.raises(UserError) as refused:
+        find_run(Path("runs"), name)
+    assert said.format(**ids) in str(refused.value)

@@ -1,0 +1,106 @@
+"""`pyscale report` says of which runs it reports."""
+
+import re
+import zipfile
+
+import polars as pl
+import pytest
+
+from mockruns import carried_out
+from pyscale.commands.reporting import report_runs, report_table
+from pyscale.errors import UserError
+from pyscale.evaluation.results import ReportOptions
+from pyscale.store.lock import run_lock
+
+pytestmark = pytest.mark.usefixtures("without_figures")
+
+
+@pytest.mark.slow
+def test_the_report_of_a_run_under_way_says_so(make, tmp_path, capsys):
+    run = carried_out(make(only=("register_denoise",)), tmp_path)
+    with run_lock(run.path):
+        report_runs([str(run.path)], tmp_path / "out")
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"the run {run.path.name} is not finished: the report is of its trials so far" in said
+    assert (tmp_path / "out" / "scaling_analysis.md").exists()
+
+
+def test_markup_in_a_name_of_a_table_is_text_wherever_it_is_reported(tmp_path):
+    name = '<img src=x onerror="alert(1)"> && <!-- \\<b>'
+    quoted = name.replace('"', '""')
+    table = tmp_path / "times.csv"
+    table.write_text(f'stage,workers,wall_s\n"{quoted}",1,8\n"{quoted}",2,5\n')
+    report_table(table, tmp_path / "out")
+    text = (tmp_path / "out" / "scaling_analysis.md").read_text()
+    assert not re.search("<[A-Za-z/!?]", text)
+    assert "&lt;img src=x" in text
+    assert "<img src=x" not in (tmp_path / "out" / "report.html").read_text()
+    rows = pl.read_csv(tmp_path / "out" / "benchmark_results_aggregated.csv")
+    assert set(rows["stage"]) == {name}
+
+
+def test_a_table_whose_file_name_would_be_a_formula_is_refused(tmp_path):
+    table = tmp_path / "=1+1.csv"
+    table.write_text("stage,workers,wall_s\na,1,8\n")
+    with pytest.raises(UserError, match="begins with =.*; rename the file"):
+        report_table(table, tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [((), False), (("none",), False), (("pycyto",), True), (("pycyto", "none"), False)],
+)
+def test_a_table_has_no_reference_by_the_name_of_its_stage(asked, shown, tmp_path):
+    table = tmp_path / "times.csv"
+    table.write_text("stage,workers,wall_s\nsegment,1,8\nsegment,2,5\n")
+    report_table(table, tmp_path / "out", ReportOptions(references=tuple(asked)))
+    assert ("pyCyto" in (tmp_path / "out" / "report.html").read_text()) == shown
+
+
+def test_an_unknown_reference_is_refused(tmp_path):
+    table = tmp_path / "times.csv"
+    table.write_text("stage,workers,wall_s\nsegment,1,8\n")
+    with pytest.raises(UserError, match="unknown reference 'pycto'.*'pycyto'"):
+        report_table(table, tmp_path / "out", ReportOptions(references=("pycto",)))
+
+
+@pytest.mark.slow
+def test_references_of_ones_own_stay_out_of_a_masked_archive(make, tmp_path, monkeypatch, capsys):
+    own = tmp_path / "references"
+    own.mkdir()
+    (own / "lab.toml").write_text(
+        'title = "Measured by zqx"\nsource = "zqx"\nfigures = "wall times"\nsweep = "workers"\n'
+        'caveats = ["by zqx"]\nhardware = {node = "zqx"}\nstages = {lab = "register_denoise"}\n'
+    )
+    (own / "lab.csv").write_text("stage,workers,wall_s\nlab,1,9\nlab,2,6\n")
+    monkeypatch.setenv("PYSCALE_REFERENCES_FOLDER", str(own))
+    run = carried_out(make(only=("register_denoise",)), tmp_path)
+    out, asked = tmp_path / "out", ReportOptions(references=("lab", "pycyto"))
+    report_runs([str(run.path)], out, asked, archived=True, masked=True)
+    assert "zqx" in (out / "report.html").read_text()
+    with zipfile.ZipFile(out / f"{run.path.name}-masked.zip") as zipped:
+        assert [name for name in zipped.namelist() if b"zqx" in zipped.read(name)] == []
+        assert b"pyCyto" in zipped.read("report/report.html")
+    said = " ".join(capsys.readouterr().err.split())
+    assert "still names hardware, operating systems and software" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("numbered", "said"),
+    [
+        ("block", "by blocks that timed both arms"),
+        ("repeat", "each N by itself, as the table has no column block"),
+    ],
+)
+def test_the_method_says_whether_trials_of_a_table_were_paired(tmp_path, numbered, said):
+    rows = [f"a,{n},{place},{(10 + place) / n}" for n in (1, 2) for place in range(6)]
+    table = tmp_path / "times.csv"
+    table.write_text("\n".join([f"stage,workers,{numbered},wall_s", *rows]))
+    report_table(table, tmp_path / "out")
+    for name in ("scaling_analysis.md", "report.html"):
+        assert said in " ".join((tmp_path / "out" / name).read_text().split()), name
+    found = pl.read_csv(tmp_path / "out" / "benchmark_results_aggregated.csv")
+    is_exact = found["speedup_low"][1] == pytest.approx(2)
+    assert is_exact == (numbered == "block")

@@ -1,0 +1,79 @@
+"""What a run was made from, and the lines that would measure it again."""
+
+import pytest
+
+from mockruns import carried_out
+from pyscale.evaluation import origin
+from pyscale.evaluation.results import results_of
+from pyscale.evaluation.runline import repeat_line
+
+
+@pytest.fixture
+def results(make, tmp_path):
+    run = carried_out(make(only=("register_denoise",)), tmp_path)
+    return results_of(run)
+
+
+def test_a_report_says_what_a_run_was_made_from(results, movie):
+    context = results.context
+    assert context.run_id is not None
+    assert context.started is not None
+    assert context.facts["Input"]["frames"] == "8"
+    assert "sha256 " in context.facts["Input"][movie.name]
+    assert context.facts["Code"]["pyscale"]
+    assert context.facts["Settings"]["suite"] == "pipeline"
+    assert "Images" not in context.facts
+    # Every node comes with its whole stamp, and the run with a timeline.
+    assert context.nodes
+    assert len(context.nodes) == len(context.hardware)
+    assert results.timeline is not None
+    assert set(results.timeline["trial"]) <= set(results.trials["trial"])
+
+
+def test_every_entry_has_its_algorithm_with_the_version_that_ran(make):
+    versions = {"segment": {"cellpose": "3.1.1.3", "torch": "2.13.0", "numpy": "2.0.2"}}
+    works = origin.works(make(), versions)
+    assert {entry: work.how for entry, work in works.items()} == {
+        "register_denoise": "ANTs Translation, wavelets",
+        "segment": "Cellpose 3.1, pyscale-tiny",
+        "contact": "NumPy, touching pixels",
+        "track": "laptrack",
+    }
+    assert works["segment"].packages == {"cellpose": "3.1.1.3", "torch": "2.13.0"}
+    assert works["track"].stand_in is None
+    assert works["segment"].stand_in == (
+        "segment ran pyscale-tiny, a small nuclei model of 3 MB for timing: its times are not "
+        "those of Cellpose's published models."
+    )
+    # Parameters of another version name the stage alone.
+    assert origin.method_of("segment", {"gone": 1}, "cpu").shown({}) == "segment"
+
+
+def test_the_lines_measure_and_report_the_same_run(make):
+    plan = make(data="two words")
+    lines = {command.what: command.line for command in origin.commands(plan)}
+    assert lines == {
+        "Measure it again": "pyscale run pipeline --data 'two words' --workers 1,2 --repeats 2",
+        "Write this report again": f"pyscale report {plan.run_id}",
+    }
+    # A dataset of the registry is fetched first.
+    first, *_ = origin.commands(make(data="cancer-migration"))
+    assert first.line == "pyscale data fetch cancer-migration"
+    # Stages that were measured alone are measured alone again.
+    line = repeat_line(make(only=("segment", "track"), cache="warm"))
+    assert " --only segment --only track --workers 1,2 --repeats 2 --cache warm" in line
+
+
+def test_of_thousands_of_files_some_are_named(make):
+    files = [{"name": f"{n}.tif", "size_bytes": 1, "sha256": "0"} for n in range(1000)]
+    manifest = {
+        "input": {"files": files},
+        "pyscale": {"version": "1", "git_commit": None, "git_dirty": None},
+        "python": "3.11",
+        "containers": None,
+        "versions": {},
+        "hardware": {},
+    }
+    found = origin.facts(make(), manifest)
+    assert len(found["Input"]) == origin.MOST_FILES + 2
+    assert found["Input"]["files"].startswith("1000; ")

@@ -1,0 +1,261 @@
+"""From records to findings: windows dealt to workers, and trials that needed a retry."""
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from commandline import run_line
+from madeuploader import Entry, loading
+from mockexecutor import MockEnd, MockExecutor
+from mockruns import alone, carried_out, carry_out, failing, site, tell_samples
+from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
+from pyscale.analysis.grid.tablepoints import trials_of_sizes, with_stages
+from pyscale.analysis.machine.findings import MachineFindings
+from pyscale.analysis.ranks.findings import rank_findings
+from pyscale.app import app
+from pyscale.evaluation.results import analysed, how_held, results_of, stages_of
+from pyscale.measuring.benchmark import benchmark
+from pyscale.planning.suite import load_suite
+from pyscale.references.files import all_references, shipped_folder
+from pyscale.report.context import ReportContext
+from pyscale.store.folder import RunFolder
+from pyscale_stages.timing import Timing
+
+pytestmark = pytest.mark.usefixtures("without_figures")
+
+
+@pytest.mark.slow
+def test_workers_with_three_windows_each_are_analysed_as_workers(make, tmp_path):
+    """The first window takes 4 s, so that one worker is held up while the other does the rest."""
+
+    def behaviour(_trial, task, _spec):
+        return MockEnd(wall_s=4.0 if task == "w0" else 1.0)
+
+    plan = make(only=("register_denoise",), chunks_per_worker=3)
+    run = RunFolder.create(tmp_path / "runs", plan)
+    incomplete, results = benchmark(run, MockExecutor(behaviour), lambda _event: None)
+    assert incomplete == ()
+    one, two = results.configurations.to_dicts()
+    assert (one["workers"], one["windows"], one["repeats"]) == (1, 3, 2)
+    assert (two["workers"], two["windows"], two["repeats"]) == (2, 6, 2)
+    # One worker: 4 + 1 + 1 s; two: 4 s, and five windows of 1 s. Each time a merge of 1 s.
+    assert (one["wall_s"], two["wall_s"]) == (7, 6)
+    assert two["load_balance"] == pytest.approx((4 + 5 + 1) / (2 * 6))
+    lost = results.losses.filter(pl.col("workers") == 2)
+    assert lost["worker_seconds"].sum() == pytest.approx(2 * 6)
+    factors = two["load_balance"] / one["load_balance"] * two["computation_scaling"]
+    shares = two["useful_share"] / one["useful_share"]
+    assert factors * shares == pytest.approx(two["efficiency"])
+    tasks = pl.read_parquet(run.path / "tasks.parquet")
+    lanes = tasks.filter(pl.col("trial") == "register_denoise-n2-b1")["lane"].to_list()
+    assert lanes == [0, 1, 1, 1, 1, 1, None, None]
+    text = (run.report / "scaling_analysis.md").read_text()
+    assert "- windows of each worker: 3" in text
+    assert "| register_denoise | 2 | 6 | 1 |" in text
+
+
+@pytest.fixture
+def run(make, tmp_path):
+    """A new run of segmentation at N = 1 and 2, twice, and of what feeds it."""
+    return RunFolder.create(tmp_path / "runs", make(only=("segment",)))
+
+
+@pytest.fixture
+def retried(run, monkeypatch, tmp_path):
+    """A run of which one trial succeeded at its second attempt."""
+    carry_out(run, failing("segment-n2-b1", "w1", times=1))
+    monkeypatch.chdir(tmp_path)
+    return run
+
+
+def reported(run, *flags):
+    """The row of the retried configuration, as the command line reports it."""
+    out = run.path.parent / "out"
+    run_line(app, "report", str(run.path), "--out", str(out), *flags)
+    table = pl.read_csv(out / "benchmark_results_aggregated.csv")
+    return table.row(
+        by_predicate=(pl.col("stage") == "segment") & (pl.col("workers") == 2), named=True
+    )
+
+
+def retry_flags(row):
+    return [code for code in str(row["flags"]).split(";") if code.startswith("retried")]
+
+
+@pytest.mark.slow
+def test_a_trial_that_needed_a_retry_is_counted_only_where_that_is_asked_for(retried, tmp_path):
+    row = reported(retried)
+    assert row["repeats"] == 1
+    assert retry_flags(row) == ["retried"]
+    row = reported(retried, "--count-retried")
+    assert row["repeats"] == 2
+    assert retry_flags(row) == ["retried-counted"]
+    text = (retried.path.parent / "out" / "scaling_analysis.md").read_text()
+    assert "the timing includes it, as requested" in text
+    # A table of wall times knows of no retries.
+    table = ["report", "--table", str(tmp_path / "table.csv"), "--count-retried"]
+    done = CliRunner().invoke(app, table)
+    assert done.exit_code == 2
+    assert "leave out --count-retried" in " ".join(done.output.split())
+
+
+def test_every_node_of_one_kind_is_named_in_the_report(run):
+    carry_out(run)
+    path = run.task(run.plan.trial("segment-n2-b1"), "w1") / "launch.json"
+    text = path.read_text()
+    own = results_of(run).context.hardware[0]["nodes"]
+    path.write_text(text.replace(f'"node":"{own}"', '"node":"zz-other"'))
+    assert results_of(run).context.hardware[0]["nodes"] == f"{own}, zz-other"
+
+
+def test_what_is_held_follows_from_the_layout_and_is_unknown_where_jobs_have_whole_nodes(make):
+    def plan(layout, **request):
+        planned = make(layout=layout)
+        trials = tuple(trial.model_copy(update={"layout": layout}) for trial in planned.trials)
+        return planned.model_copy(update={"site": site(request=request), "trials": trials})
+
+    assert how_held(plan("array")) == "task"
+    assert how_held(plan("gang")) == "gang"
+    assert how_held(plan("array", exclusive=True)) is None
+    assert how_held(make()) == "machine"
+
+
+def test_a_run_on_one_machine_has_laws_and_the_cost_of_the_cores_that_its_workers_had(
+    make, tmp_path
+):
+    prices = {"core_hour": 0.5, "currency": "EUR"}
+    plan = make(only=("register_denoise",), repeats=1, cpus_per_worker=2, prices=prices)
+    run = carried_out(plan, tmp_path)
+    results = results_of(run)
+    assert {found.stage for found in results.fits} == set(results.configurations["stage"])
+    for row in results.configurations.iter_rows(named=True):
+        core_hours = 2 * row["worker_seconds"] / 3600
+        assert row["core_hours"] == pytest.approx(core_hours)
+        assert row["money"] == pytest.approx(0.5 * core_hours)
+        assert row["currency"] == "EUR"
+    assert results.drifts == []
+
+
+def test_memory_that_was_asked_for_raises_no_doubt(make, tmp_path):
+    run = carried_out(make(only=("register_denoise",), cache="warm"), tmp_path)
+    results = results_of(run)
+    assert set(results.configurations["cache_state"]) == {"warm"}
+    assert not any("warm-not-cold" in flags for flags in results.configurations["flags"])
+    cold = results.trials.with_columns(cache_asked=pl.lit("cold"))
+    for flags in analysed(cold, results.context).configurations["flags"]:
+        assert "warm-not-cold" in flags
+
+
+@pytest.fixture
+def before(make, tmp_path):
+    """Results of a stage at N = 1, 2 and 4, all of them valid."""
+    plan = make(workers=(1, 2, 4), only=("register_denoise",))
+    run = carried_out(plan, tmp_path)
+    return results_of(run)
+
+
+def test_no_law_is_fitted_to_an_invalid_configuration(before):
+    assert before.fits[0].amdahl.counts == (1, 2, 4)
+    trials = before.trials.with_columns(agreement_same=pl.col("workers") != 4)
+    after = analysed(trials, before.context)
+    assert after.configurations["invalid"].to_list() == [False, False, True]
+    assert after.fits[0].amdahl.counts == (1, 2)
+    assert after.trials.height == before.trials.height
+    # What limits is held against the base case of the speedups, even where that is invalid.
+    trials = before.trials.with_columns(agreement_same=pl.col("workers") != 1)
+    after = analysed(trials, before.context)
+    assert after.configurations["invalid"].to_list() == [True, False, False]
+    stated = dict(after.configurations.select("workers", "efficiency").iter_rows())
+    limits = {one.workers: one.efficiency for one in after.limits}
+    assert limits == pytest.approx({2: stated[2], 4: stated[4]})
+
+
+def segmentation(lengths):
+    """Times of a CPU and a GPU at some sizes."""
+    rows = [
+        ("segment", device, float(length_px), length_px**2 / divisor)
+        for length_px in lengths
+        for device, divisor in (("cpu", 1e5), ("gpu", 1e6))
+    ]
+    return pl.DataFrame(rows, schema=["stage", "device", "length_px", "wall_s"], orient="row")
+
+
+def test_points_of_a_grid_stand_beside_sweeps_over_their_axis_and_none_over_workers(tmp_path):
+    table = segmentation((224, 448))
+    results = analysed(
+        trials_of_sizes(table, "times"),
+        ReportContext(title="times"),
+        interleaved=False,
+        references=all_references(tmp_path).values(),
+        stages=dict.fromkeys(with_stages(table, "times")["stage"], "segment"),
+        find_grids=lambda _configurations: grid_findings_of_table(table, "times"),
+    )
+    assert results.configurations.height == 4
+    assert [grid.family for grid in results.every(GridFindings)] == ["segment"]
+    assert results.of(GridFindings).ratios["ratio"].to_list() == pytest.approx([10, 10])
+    assert results.references == []
+    assert [reference.name for reference, _ in results.beside["grid"]] == ["cellpose-devices"]
+
+
+def test_the_stage_behind_a_point_is_known_by_its_family_too(make):
+    plan = make(only=("segment",))
+    entry = plan.suite.stages["segment"].model_copy(update={"family": "cells"})
+    suite = plan.suite.model_copy(update={"stages": plan.suite.stages | {"segment": entry}})
+    known = stages_of(plan.model_copy(update={"suite": suite}))
+    assert (known["segment"], known["cells"]) == ("segment", "segment")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shipped", [True, False], ids=["shipped", "raw"])
+def test_the_published_sweep_over_sizes_is_reported_from_its_table(shipped, references, tmp_path):
+    raw = references / "cellpose_device_sweep.csv"
+    table = shipped_folder() / "cellpose-devices.csv" if shipped else raw
+    run_line(app, "report", "--table", str(table), "--out", str(tmp_path))
+    rows = pl.read_csv(tmp_path / "benchmark_results_aggregated.csv")
+    assert rows.height == 40
+    assert rows["wall_s"].max() == 67.38
+
+
+@pytest.fixture
+def system(make_of, tmp_path):
+    """A run that measured the storage of a folder, and read no movie."""
+    suite = alone(load_suite("system"), "storage")
+    return carried_out(make_of(suite, dataset=None, cache="asis"), tmp_path / "system")
+
+
+def test_tests_of_the_machine_are_analysed_and_their_entries_named(system, run):
+    timing = Timing(test="metadata_stat", repeat=0, wall_s=0.5, amount=100.0, unit="file")
+    versions = {"place_filesystem": "nfs4"}
+    tell_samples(system, system.plan.trials[0].id, "w0", timing, versions=versions)
+    results = results_of(system)
+    assert results.of(MachineFindings) is not None
+    row = results.of(MachineFindings).tests.row(0, named=True)
+    assert (row["stage"], row["test"], row["rate"]) == ("storage", "metadata_stat", 200)
+    assert [*results.of(MachineFindings).places.values()] == [{"place_filesystem": "nfs4"}]
+    assert results.apart == {"storage"}
+    assert results.configurations["stage"].to_list() == ["storage"]
+    assert (system.path / "timings.parquet").exists()
+    # Where no movie was read no setting says how.
+    settings = results.context.settings
+    assert "executor" in settings
+    assert not {"scaling", "windows of each worker"} & set(settings)
+    assert not any("page cache" in name for name in settings)
+    # A run that measured no machine has no findings of one.
+    carry_out(run)
+    others = results_of(run)
+    assert others.of(MachineFindings) is None
+    assert others.apart == frozenset()
+    assert "scaling" in others.context.settings
+
+
+@pytest.mark.slow
+def test_wall_times_of_ranks_have_no_speedup(make, tmp_path):
+    run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
+    _, results = benchmark(run, MockExecutor(lambda *_: MockEnd(wall_s=2.0)), lambda _event: None)
+    own = loading([Entry("register_denoise", 500.0, 4.0)])
+    apart = analysed(
+        results.trials, results.context, kinds=rank_findings(own, pl.DataFrame(), keep=0.5)
+    ).configurations
+    assert results.configurations["speedup"].null_count() == 0
+    assert apart["speedup"].null_count() == apart["efficiency"].null_count() == 2
+    assert apart["wall_s"].to_list() == results.configurations["wall_s"].to_list()

@@ -1,0 +1,58 @@
+"""A line that measures a grid again chooses the same points of it."""
+
+import shlex
+
+from pyscale.analysis.experiments import Experiment
+from pyscale.evaluation.runline import repeat_line, run_line, suite_argument
+from pyscale.planning.resolve_grid import measured_suite
+from pyscale.planning.runsettings import axes_asked_for, settings_for
+from pyscale.planning.suite import SuiteStage, load_suite
+
+
+def given(line, flag):
+    words = shlex.split(line)
+    return [words[at + 1] for at, word in enumerate(words) if word == flag]
+
+
+def test_the_line_chooses_the_same_points(sweep):
+    plan = sweep({"device": ["cpu", "cuda"], "flow_threshold": [0, 0.4], "normalise": [True]})
+    line = repeat_line(plan)
+    settings = settings_for("device", {"grid": axes_asked_for(None, given(line, "--grid"))})
+    assert measured_suite(load_suite("device"), settings, None) == plan.suite
+
+
+def test_axes_are_said_once_and_settings_of_the_suite_where_they_are_otherwise(sweep):
+    line = repeat_line(sweep(cpus_per_worker=4))
+    assert "threads=1" in given(line, "--grid")
+    assert not given(line, "--cpus-per-worker") + given(line, "--device")
+    # Devices that were found here are named.
+    plan = sweep()
+    unasked = plan.model_copy(update={"settings": plan.settings | {"grid": {}}})
+    assert given(repeat_line(unasked), "--grid") == ["device=cpu"]
+    assert given(repeat_line(sweep(cache="cold")), "--cache") == ["cold"]
+    assert given(repeat_line(sweep(cache="warm")), "--cache") == []
+
+
+def test_one_point_keeps_its_name(sweep):
+    experiment = Experiment(code="few-repeats", reason="", workers=(1,), repeats=12)
+    line = run_line(sweep(), ["segment_2px_cpu"], experiment)
+    assert line.startswith("pyscale run device ")
+    assert given(line, "--only") == ["segment_2px_cpu"]
+    assert "length_px=2,full" in given(line, "--grid")
+
+
+def test_an_entry_without_a_grid_is_given_no_values_of_anothers(sweep):
+    plan = sweep({"flow_threshold": [0, 0.4]})
+    lone = SuiteStage(inputs={"frames": "movie"}, device="cpu", threads=1)
+    stages = plan.suite.stages | {"register_denoise": lone}
+    both = plan.model_copy(update={"suite": plan.suite.model_copy(update={"stages": stages})})
+    experiment = Experiment(code="few-repeats", reason="", workers=(1,), repeats=12)
+    axes = given(run_line(both, ["register_denoise"], experiment), "--grid")
+    assert [axis.partition("=")[0] for axis in axes] == ["device", "threads"]
+
+
+def test_a_suite_of_ones_own_is_named_by_its_file(sweep):
+    plan = sweep()
+    own = plan.suite.model_copy(update={"summary": "mine"})
+    assert suite_argument(plan) == "device"
+    assert suite_argument(plan.model_copy(update={"suite": own})) == "device.toml"

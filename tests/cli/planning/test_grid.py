@@ -1,0 +1,194 @@
+"""A grid unfolds into entries: their names, parameters and what they are set beside."""
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.planning.grid import is_of, unfolded
+from pyscale.planning.suite import Suite, load_suite, suite_names
+
+ON_MPS = {"inputs": {"labels": "movie"}, "grid": {"device": ["cpu", "mps"]}}
+OTHER = {"stage": "segment", "inputs": {"frames": "movie"}}
+GRID = {"length_px": [224, "full"], "device": ["cpu", "cuda"], "batch_size": [8]}
+
+
+BOTH = {"start": ("cold", "warm")}
+
+
+def suite(grid=GRID, **changes):
+    segment = {"inputs": {"frames": "movie"}, "params": {"calls": 3}, "grid": grid}
+    stages = {"stages": {"segment": segment} | changes.pop("stages", {})}
+    named = {"name": "sizes", "summary": "", "versus": "device", "against": "length_px"}
+    return Suite.model_validate(named | stages | changes)
+
+
+def cores(_stage, device):
+    return 8 if device == "cpu" else 4
+
+
+def points(of, chosen=None, **fitted):
+    return unfolded(of, chosen or {}, device="cpu", cores=cores, fitted=fitted)
+
+
+def test_every_combination_is_an_entry_set_beside_the_same_with_the_first_value_of_versus():
+    found = points(suite())
+    assert {name: step.beside for name, step in found.stages.items()} == {
+        "segment_224px_cpu": None,
+        "segment_224px_cuda": "segment_224px_cpu",
+        "segment_full_cpu": None,
+        "segment_full_cuda": "segment_full_cpu",
+    }
+    point = found.stages["segment_224px_cuda"]
+    assert found.stage_name("segment_224px_cuda") == "segment"
+    assert point.params == {"calls": 3, "length_px": 224, "batch_size": 8}
+    assert (point.family, point.device, point.grid) == ("segment", "cuda", {})
+    assert point.point == {"length_px": 224, "device": "cuda", "batch_size": 8}
+    # "full" is no value of the parameter, and stays in the place.
+    full = found.stages["segment_full_cpu"]
+    assert (full.params["length_px"], full.point["length_px"]) == (None, "full")
+    # What others are compared with does not depend on the order of asking.
+    turned = points(suite(), {"length_px": (224,), "device": ("cuda", "cpu")})
+    assert turned.stages["segment_224px_cuda"].beside == "segment_224px_cpu"
+
+
+def test_chosen_values_replace_those_that_fit_and_those_of_the_suite():
+    found = points(suite(), {"length_px": (448,), "device": ("cpu",)})
+    assert list(found.stages) == ["segment_448px_cpu"]
+    fitted = {"length_px": (96,), "device": ("cpu",)}
+    found = points(suite(), {"length_px": (448,)}, segment=fitted)
+    assert list(found.stages) == ["segment_448px_cpu"]
+    # A grid with one point is an entry of its own name.
+    assert list(points(suite({"device": ["cpu"]}, against=None)).stages) == ["segment"]
+
+
+def test_an_axis_that_no_grid_has_may_be_chosen_where_the_stage_knows_it():
+    found = points(suite({"device": ["cpu"]}, against=None), {"calls": (2, 5)})
+    assert {name: step.params["calls"] for name, step in found.stages.items()} == {
+        "segment_calls_2": 2,
+        "segment_calls_5": 5,
+    }
+
+
+def test_all_threads_are_those_of_the_device_and_a_point_that_is_another_is_measured_once():
+    grid = {"threads": [1, "all", 8], "device": ["cpu", "cuda"]}
+    found = points(suite(grid, against=None))
+    assert {name: step.threads for name, step in found.stages.items()} == {
+        "segment_1threads_cpu": 1,
+        "segment_1threads_cuda": 1,
+        "segment_allthreads_cpu": 8,
+        "segment_allthreads_cuda": 4,
+        "segment_8threads_cuda": 8,
+    }
+    assert found.stages["segment_8threads_cuda"].beside == "segment_allthreads_cpu"
+
+
+def test_how_gpus_are_shared_multiplies_points_on_them_alone():
+    grid = {"device": ["cpu", "cuda"], "gpu_sharing": ["own", "time_slicing"]}
+    found = points(suite(grid, against=None))
+    assert {name: (step.gpu_sharing, step.beside) for name, step in found.stages.items()} == {
+        "segment_cpu_own": ("own", None),
+        "segment_cuda_own": ("own", "segment_cpu_own"),
+        "segment_cuda_time_slicing": ("time_slicing", "segment_cpu_own"),
+    }
+
+
+def test_a_file_is_called_by_its_name_in_that_of_a_point():
+    grid = {"model": ["pyscale-tiny", "/some/where/Mine.pt"]}
+    found = points(suite(grid, versus=None, against=None))
+    assert list(found.stages) == ["segment_pyscale_tiny", "segment_mine_pt"]
+
+
+@pytest.mark.parametrize("name", suite_names())
+def test_every_shipped_suite_unfolds_and_is_known_again(name):
+    file = load_suite(name)
+    assert is_of(points(file), file)
+    # Entries without a grid stay as they are.
+    assert (points(file) == file) == (not any(step.grid for step in file.stages.values()))
+
+
+def test_a_suite_is_known_again_whichever_values_were_chosen():
+    assert is_of(points(suite(), {"length_px": (96,), "calls": (1, 2)}), suite())
+    assert not is_of(points(suite()), suite(summary="another"))
+    for name in ("pipeline", "labels"):
+        assert is_of(points(load_suite(name), BOTH), load_suite(name))
+        assert is_of(points(load_suite(name), {"start": ("warm",)}), load_suite(name))
+
+
+@pytest.mark.parametrize(
+    ("grid", "sentence"),
+    [
+        ({"length": [1]}, "unknown axis 'length' in .*mean 'length_px'"),
+        ({"length_px": [0]}, "stages.segment of the suite sizes has length_px = 0: .* greater"),
+        ({"batch_size": ["full"]}, "has batch_size = full: .*valid integer"),
+        ({"device": ["gpu"]}, "has device = gpu: did you mean 'cpu'"),
+        ({"threads": [0]}, "has threads = 0: threads must be a whole number from 1, or all"),
+        ({"threads": [True]}, "threads must be a whole number"),
+        ({"gpu_sharing": ["mp"]}, "did you mean 'mps'"),
+        ({"length_px": [True]}, "has length_px = True: length_px must not be true or false"),
+        ({"diameter_px": ["Infinity"]}, "has diameter_px = Infinity: .* finite number"),
+        ({"length_px": []}, "has no value of length_px"),
+        ({"length_px": [224, 224]}, "has length_px = 224 twice"),
+        ({"model": ["a/w.pt", "b/w.pt"]}, "two points named segment_w_pt"),
+    ],
+)
+def test_an_axis_or_value_that_cannot_be_is_refused(grid, sentence):
+    with pytest.raises(UserError, match=sentence):
+        points(suite(grid, versus=None, against=None))
+
+
+ALONE = {"versus": None, "against": None}
+IS_NO_AXIS = "= 'devise' .* did you mean 'device'"
+
+
+@pytest.mark.parametrize(
+    ("of", "chosen", "sentence"),
+    [
+        (suite({}, **ALONE, stages={"contact": ON_MPS}), {}, "mps: contact computes only on"),
+        (suite(), {"lenght_px": (1,)}, "unknown grid axis 'lenght_px' .*; did you mean 'length"),
+        ("pipeline", {"device": ("cpu",)}, "the suite pipeline has no grid, so device"),
+        (suite().model_copy(update={"versus": "devise"}), {}, f"versus {IS_NO_AXIS}"),
+        (suite().model_copy(update={"against": "devise"}), {}, f"against {IS_NO_AXIS}"),
+        (suite({}), {}, "is not an axis of a grid; none of its stages has a grid"),
+        (
+            suite(stages={"contact": {"inputs": {"labels": "segment"}}}),
+            *({}, "feeds stages.contact from segment, which has a grid"),
+        ),
+        (suite(stages={"segment_full_cpu": OTHER}), {}, "a second entry named segment_full_cpu"),
+        ("system", BOTH, "storage measures the machine, which needs a new process each time"),
+        ("loader", BOTH, "loader has ranks that meet, and each needs a new process"),
+        ("labels", {"start": ("tepid",)}, "has start = tepid: "),
+    ],
+)
+def test_a_grid_or_choice_that_cannot_be_is_refused(of, chosen, sentence):
+    with pytest.raises(UserError, match=sentence):
+        points(load_suite(of) if isinstance(of, str) else of, chosen)
+
+
+class TestStarts:
+    """Both starts of a suite without a grid make points of its entries."""
+
+    def test_a_warm_point_is_set_beside_the_cold_one_which_feeds_what_follows(self):
+        found = points(load_suite("pipeline"), BOTH)
+        assert [*found.stages][:3] == [
+            "register_denoise_cold",
+            "register_denoise_warm",
+            "segment_cold",
+        ]
+        for name in ("segment_cold", "segment_warm"):
+            assert found.stages[name].inputs == {"frames": "register_denoise_cold"}
+            assert found.stages[name].start == name.removeprefix("segment_")
+            assert found.stages[name].family == "segment"
+        assert found.stages["segment_warm"].beside == "segment_cold"
+        assert found.stages["segment_cold"].beside is None
+        assert found.versus == "start"
+
+    @pytest.mark.parametrize("start", ["cold", "warm"])
+    def test_one_start_leaves_the_entries_their_names(self, start):
+        found = points(load_suite("pipeline"), {"start": (start,)})
+        assert [*found.stages] == [*load_suite("pipeline").stages]
+        assert {step.start for step in found.stages.values()} == {start}
+
+    def test_a_grid_has_it_as_one_more_axis(self):
+        found = points(suite(), BOTH)
+        for name, step in found.stages.items():
+            if name.endswith("_warm"):
+                assert step.beside == name.replace("_warm", "_cold")

@@ -1,0 +1,428 @@
+"""Plans of ranks that run at the same time: on slides, or on one image that no dataset holds."""
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from mockexecutor import MockEnd, MockExecutor
+from mockruns import Killed, carried_out, carry_out, events_of, result_of, site
+from pyscale.commands.advising import _of_tasks_apart, _refuse_without_choice
+from pyscale.commands.dryrun import show
+from pyscale.commands.running import _refuse_blind_gate
+from pyscale.doctor.subject import Subject
+from pyscale.errors import UserError
+from pyscale.evaluation.origin import facts
+from pyscale.evaluation.run_diff import MeasuredRun, between
+from pyscale.evaluation.runline import repeat_line
+from pyscale.executors.submission import submissions
+from pyscale.measuring.benchmark import plan_run
+from pyscale.measuring.taskwriter import TaskWriter
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.planner import make_plan
+from pyscale.planning.resolve_grid import measured_suite, with_system
+from pyscale.planning.runsettings import settings_for
+from pyscale.planning.suite import load_suite
+from pyscale.planning.sweep import Sweep
+from pyscale.planning.traits import has_own_work, measures_alone, meets, shares_result, stands_apart
+from pyscale.references.fromrun import reference_from
+from pyscale.references.workid import work_id_of
+from pyscale.runtimes.protocol import NativeRuntime
+from pyscale.store.crate import add_input, write_crate
+from pyscale.store.folder import RunFolder
+from pyscale.store.manifest import build_manifest, write_manifest
+from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
+from pyscale_stages.contract import TaskError, TaskSpec
+
+ONE_POINT = {"num_workers": (2,), "pool_size": (8,)}
+ENTRIES = {"loader": "loader_num_workers_2_pool_size_8", "reconstruct": "tomography_3d"}
+LOADS, SHARES = ENTRIES.values()
+ALONE, BOTH, FOUR = (f"{SHARES}-n{ranks}-b1" for ranks in (1, 2, 4))
+EXHAUSTED = TaskError(
+    kind="ResourceExhausted", message="memory ran out on rank 0 of node n1", exit_code=3
+)
+every_suite = pytest.mark.parametrize("suite", ENTRIES)
+
+
+@pytest.fixture
+def slides(tmp_path):
+    """A folder of four files that are called like slides."""
+    folder = tmp_path / "slides"
+    folder.mkdir()
+    for number in range(4):
+        (folder / f"slide_{number}.svs").write_bytes(bytes([number]))
+    return folder
+
+
+@pytest.fixture
+def planned(slides, tmp_path, monkeypatch):
+    """Plan one entry of the suite loader or reconstruct, on a machine of eight cores."""
+    monkeypatch.setattr("pyscale.planning.resolve_grid.usable_cpus", lambda: list(range(8)))
+    monkeypatch.setattr("pyscale.planning.resolve_grid.first_threads", lambda cpus: cpus)
+
+    def plan(name, workers=(1, 2), site=None, **flags):
+        loads = name == "loader"
+        given = {"repeats": 1, "runs_folder": tmp_path / "runs", **flags}
+        settings = settings_for(name, ({"grid": ONE_POINT} if loads else {}) | given)
+        suite = measured_suite(load_suite(name), settings, site)
+        if settings.with_system:
+            suite = with_system(suite, settings, site)
+        return make_plan(
+            suite,
+            Dataset(slides, frames=4) if loads else None,
+            run_id="20260317T114224Z-k3f9",
+            settings=settings.model_dump(mode="json"),
+            workers=workers,
+            only=() if loads else (SHARES,),
+            site=site,
+        )
+
+    return plan
+
+
+def cluster(**request):
+    return site(request={"cpus": 6, **request})
+
+
+def spec_of(run, trial, task):
+    text = (run.task(run.plan.trial(trial), task) / "spec.json").read_text()
+    return TaskSpec.model_validate_json(text)
+
+
+def test_each_of_n_ranks_loads_in_a_task_and_their_outputs_are_joined_and_not_compared(planned):
+    plan = planned("loader", (1, 3))
+    assert plan.trial(f"{LOADS}-n1-b1").tasks == ("w0",)
+    assert plan.trial(f"{LOADS}-n3-b1").tasks == ("w0", "w1", "w2", "merge")
+    assert all(meets(trial.stage) for trial in plan.trials)
+    assert plan.entries_that(has_own_work) == plan.entries_that(stands_apart) == {LOADS}
+    assert plan.title.endswith("suite loader, on synthetic-slides (4 slides)")
+    one = plan.model_copy(update={"movie_frames": 1})
+    assert one.on_what == "on synthetic-slides (1 slide)"
+    assert Sweep.of(plan) == Sweep.without_frames("slides", (1, 3))
+    assert "at the same time" in str(Sweep.of(plan))
+
+
+def test_what_n_ranks_compute_is_joined_and_compared_with_that_of_the_fewest(planned):
+    plan = planned("reconstruct", (1, 2, 4))
+    assert plan.trial(ALONE).tasks == ("w0",)
+    assert plan.trial(FOUR).tasks == ("w0", "w1", "w2", "w3", "merge", "check")
+    assert plan.trial(FOUR).windows == ((0, 1), (1, 2), (2, 3), (3, 4))
+    assert plan.trial(ALONE).windows == ((0, 1),)
+    assert plan.trial(FOUR).reference_trial == ALONE
+    assert plan.trials[0].id == ALONE
+    assert plan.entries_that(meets) == plan.entries_that(stands_apart) == {SHARES}
+    assert plan.entries_that(shares_result) == {SHARES}
+    assert plan.entries_that(has_own_work) == frozenset()
+    assert plan.title.endswith("suite reconstruct, on images made for it")
+    assert plan.measured_for == "images made for it"
+    sweep = Sweep.of(plan)
+    assert sweep == Sweep.without_frames("phantom", (1, 2, 4))
+    assert str(sweep) == "strong: N ranks share the work on one image, the same at every N"
+    assert (sweep.is_weak, sweep.feeding) == (False, 1)
+
+
+@pytest.mark.parametrize(
+    ("workers", "site", "flags", "threads"),
+    [
+        ((1, 3), None, {}, {1: 8, 3: 2}),
+        ((1, 3), cluster(), {}, {1: 6, 3: 6}),
+        ((1, 3), None, {"cpus_per_worker": 2}, {1: 2, 3: 2}),
+        ((4,), None, {"cores": 2}, {4: 1}),
+    ],
+    ids=["shared here", "each its own on a cluster", "chosen", "more ranks than cores"],
+)
+def test_ranks_have_the_cores_of_their_machine(planned, monkeypatch, workers, site, flags, threads):
+    cores = flags.pop("cores", 8)
+    monkeypatch.setattr("pyscale.planning.resolve_grid.usable_cpus", lambda: list(range(cores)))
+    plan = planned("loader", workers, site, **flags)
+    assert {trial.workers: trial.threads for trial in plan.trials} == threads
+
+
+def test_a_cluster_starts_all_ranks_by_one_job_on_as_many_nodes_as_they_need(planned):
+    plan = planned("loader", (3,), cluster())
+    windows, merge = submissions(plan, plan.trials[0])
+    assert (windows.is_gang, windows.tasks, windows.at_once) == (True, 3, 3)
+    assert not merge.is_gang
+    site = cluster(gpus=1, tasks_per_node=4, memory_gib=2)
+    plan = planned("reconstruct", (1, 6), site, device="cuda")
+    windows, merge, check = submissions(plan, plan.trial(f"{SHARES}-n6-b1"))
+    assert (windows.is_gang, merge.is_gang, check.is_gang) == (True, False, False)
+    asked = windows.options(site)
+    assert (asked["nodes"], asked["ntasks"], asked["ntasks-per-node"]) == ("2", "6", "4")
+    assert (asked["gres"], asked["mem"]) == ("gpu:4", "8192M")
+
+
+NO_MOVIE = "the suite reconstruct works on images that it makes itself and reads no"
+NO_FRAMES = "the suite loader loads patches of slides"
+TOGETHER = f"--layout array .* ranks of {LOADS} wait for each other and need one job"
+BY_ITSELF = "--layout array starts each worker by itself, .* need one job: leave it out"
+
+
+@pytest.mark.parametrize(
+    ("suite", "flags", "site", "sentence"),
+    [
+        ("loader", {"layout": "array"}, cluster(), TOGETHER),
+        ("loader", {"chunks_per_worker": 2}, None, "--chunks-per-worker 2: workers of"),
+        ("loader", {"scaling": "weak"}, None, f"--scaling: {NO_FRAMES}"),
+        ("loader", {"axes": "TYX"}, None, f"--axes: {NO_FRAMES}"),
+        ("loader", {"path": "/"}, None, "the suite loader measures no folder"),
+        ("loader", {"workers": (1, 5)}, None, "each of 5 ranks .* has 4 slides: use fewer"),
+        ("reconstruct", {"data": "hela-tracking"}, None, f"--data: {NO_MOVIE}"),
+        ("reconstruct", {"scaling": "strong"}, None, f"--scaling: {NO_MOVIE}"),
+        ("reconstruct", {"cache": "warm"}, None, f"--cache: {NO_MOVIE}"),
+        ("reconstruct", {"axes": "TYX"}, None, f"--axes: {NO_MOVIE}"),
+        ("reconstruct", {"layout": "array"}, cluster(), BY_ITSELF),
+    ],
+)
+def test_what_has_no_meaning_for_ranks_is_refused(planned, suite, flags, site, sentence):
+    with pytest.raises(UserError, match=sentence):
+        planned(suite, site=site, **flags)
+
+
+def test_windows_of_an_image_are_refused_wherever_they_were_asked_for(planned, monkeypatch):
+    # A layout of clusters says nothing on this machine.
+    assert {trial.layout for trial in planned("loader", layout="array").trials} == {"gang"}
+    monkeypatch.setenv("PYSCALE_CHUNKS_PER_WORKER", "3")
+    with pytest.raises(UserError, match="workers of .* have no windows of their own"):
+        planned("reconstruct")
+
+
+def test_without_worker_counts_it_measures_as_many_as_are_usual_on_a_cluster(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    own = ['name = "own"', 'summary = "mine"', 'data = "phantom"', "[stages.reconstruct]"]
+    (tmp_path / "own.toml").write_text("\n".join(own))
+    settings = settings_for("own.toml", {"repeats": 1, "executor": "slurm", "site": "plain"})
+    assert {trial.workers for trial in plan_run("own.toml", settings).trials} == {1, 2, 4, 8}
+
+
+ON_IMAGES = ["on images made for it", "N ranks share the work on one image"]
+
+
+@pytest.mark.parametrize(
+    ("suite", "shown", "absent"),
+    [
+        ("loader", ["slides", "N ranks load patches at the same time"], []),
+        ("reconstruct", ON_IMAGES, ["input"]),
+    ],
+)
+def test_the_dry_run_shows_ranks_and_no_frames(planned, capsys, suite, shown, absent):
+    show(planned(suite))
+    out = " ".join(capsys.readouterr().out.split())
+    assert all(words in out for words in shown)
+    assert not any(word in out for word in ("frames", "windows", *absent))
+
+
+@every_suite
+def test_every_rank_is_told_its_number_and_where_all_of_them_meet(planned, tmp_path, suite):
+    run = carried_out(planned(suite, (1, 3)), tmp_path)
+    alone, several = (f"{ENTRIES[suite]}-n{ranks}-b1" for ranks in (1, 3))
+    specs = [spec_of(run, several, task) for task in ("w0", "w1", "w2")]
+    assert [(spec.rank, spec.ranks) for spec in specs] == [(0, 3), (1, 3), (2, 3)]
+    assert {(spec.frames, spec.movie_frames) for spec in specs} == {(None, None)}
+    (meeting,) = {spec.meeting for spec in specs}
+    assert meeting is not None
+    assert meeting.parent.is_dir()
+    assert not meeting.exists()
+    assert meeting.parent.parent == run.trial(run.plan.trial(several))
+    # One rank meets nobody, and neither does what joins their outputs.
+    joining = spec_of(run, several, "merge")
+    assert {(s.ranks, s.meeting) for s in (spec_of(run, alone, "w0"), joining)} == {(1, None)}
+    assert not (run.trial(run.plan.trial(alone)) / "meeting").exists()
+    assert [name for name, _ in joining.inputs] == ["w0", "w1", "w2"]
+    if suite == "reconstruct":
+        compared = {"reference": alone, "other": several}
+        assert dict(spec_of(run, several, "check").inputs) == {
+            name: run.output(run.plan.trial(trial)) for name, trial in compared.items()
+        }
+
+
+def test_the_order_of_a_rank_says_where_to_meet_and_to_tell_how_it_ended(planned, tmp_path):
+    run = RunFolder.create(tmp_path / "runs", planned("loader", (1, 3)))
+    writer = TaskWriter(run, NativeRuntime())
+    trial, alone = (run.plan.trial(f"{LOADS}-n{workers}-b1") for workers in (3, 1))
+    orders = [*writer.drafts(trial, ["w2", "merge"], None).values()]
+    orders += writer.drafts(alone, ["w0"], None).values()
+    meeting = run.trial(trial) / "meeting" / "ranks"
+    told = [(order.meeting, order.rank) for order in orders]
+    assert told == [(meeting, 2), (None, None), (None, None)]
+    argv = orders[0].argv
+    given = dict(pairwise(argv))
+    assert (given["--rank"], given["--ranks"], given["--meeting"]) == ("2", "3", str(meeting))
+    assert "--frames" not in argv
+
+
+def test_all_ranks_start_at_once_and_each_attempt_meets_anew(planned, tmp_path):
+    used = []
+
+    def behaviour(_trial, task, spec):
+        if spec.meeting is None:
+            return MockEnd()
+        used.append(spec.meeting.exists())
+        spec.meeting.write_text("somebody was here")
+        return MockEnd(returncode=int(len(used) == 3))
+
+    executor = MockExecutor(behaviour)
+    run = carried_out(planned("loader", (3,)), tmp_path, executor)
+    assert used == [False, True, True, False, True, True]
+    assert {batch.at_once for batch in executor.batches if batch.name == "windows"} == {3}
+    assert run.attempts(run.plan.trials[0]) == 2
+
+
+def test_ranks_that_a_dead_pyscale_left_are_started_anew_with_a_meeting_of_their_own(
+    planned, tmp_path
+):
+    run = RunFolder.create(tmp_path / "runs", planned("loader", (2,)))
+
+    def dying(_trial, _task, spec):
+        assert spec.meeting is not None
+        spec.meeting.write_text("half of them were here")
+        raise Killed
+
+    with pytest.raises(Killed):
+        carry_out(run, MockExecutor(dying))
+    seen = []
+
+    def second(_trial, _task, spec):
+        seen.append(spec.meeting is not None and spec.meeting.exists())
+        return MockEnd()
+
+    assert carry_out(run, MockExecutor(second)) == ()
+    assert not any(seen)
+
+
+def test_why_a_trial_failed_is_what_its_first_lost_rank_said(planned, tmp_path):
+    lost = TaskError(kind="LostRank", message="rank 1 of 2 ended", exit_code=1)
+    cause = TaskError(kind="Killed", message="memory ran out", exit_code=3)
+
+    def behaviour(_trial, task, _spec):
+        return MockEnd(returncode=1, error=lost if task == "w0" else cause)
+
+    run = carried_out(planned("loader", (2,), retries=0), tmp_path, MockExecutor(behaviour))
+    assert [event.detail for event in events_of(run, "trial_failed")] == ["w1: memory ran out"]
+
+
+def test_an_image_that_does_not_fit_one_rank_is_timed_on_more(planned, tmp_path):
+    def behaviour(trial, _task, _spec):
+        return MockEnd(returncode=3, error=EXHAUSTED) if trial == ALONE else MockEnd()
+
+    executor = MockExecutor(behaviour)
+    run = RunFolder.create(tmp_path / "runs", planned("reconstruct"))
+    # Nothing is there to compare it with, which is no reason not to time it.
+    assert set(carry_out(run, executor)) == {ALONE, BOTH}
+    assert {result_of(run, BOTH, task).status for task in ("w0", "w1")} == {"done"}
+    events = run.journal_file.read_text()
+    assert f"check: its baseline, the output of {ALONE}, is missing" in events
+    told = build_tables(run).reconstruction.filter(trial=ALONE).row(0, named=True)
+    assert (told["exhausted"], told["error"]) == (True, EXHAUSTED.message)
+    # The next try has but that to do, and ranks that were timed stay as they are.
+    again = MockExecutor()
+    assert carry_out(run, again) == ()
+    assert len(executor.started) > len(again.started)
+    assert (BOTH, "w0") not in again.started
+
+
+@every_suite
+def test_what_the_node_can_do_is_measured_once_beside_it(planned, suite):
+    plan = planned(suite, (2,), with_system=True)
+    machine = [trial.id for trial in plan.trials if measures_alone(trial.stage)]
+    assert machine
+    assert {plan.trial(trial).workers for trial in machine} == {1}
+    assert [trial.id for trial in plan.trials[: len(machine)]] == machine
+    assert Sweep.of(plan) == Sweep.without_frames(plan.suite.data, (2,))
+    assert plan.entries_that(stands_apart) == plan.entries_that(measures_alone) | {ENTRIES[suite]}
+    assert "--with-system" in repeat_line(plan)
+
+
+def test_it_is_examined_without_looking_for_data(planned):
+    subject = Subject.of_plan(planned("reconstruct", (1, 2, 4)))
+    assert (subject.reads_movie, subject.movie, subject.workers) == (False, None, 4)
+    assert {entry.stage for entry in subject.entries} == {"reconstruct"}
+    of_suite = Subject.of_suite("reconstruct", settings_for("reconstruct", {"workers": "1,2"}))
+    assert of_suite.workers == 2
+
+
+class TestFinished:
+    @pytest.fixture
+    def done(self, planned, tmp_path):
+        """The run of a suite, when its tasks have ended."""
+        return lambda suite: carried_out(planned(suite), tmp_path)
+
+    @pytest.mark.parametrize(
+        ("suite", "begins", "absent"),
+        [
+            ("loader", "loader --data synthetic-slides --workers 1,2 ", "--layout"),
+            (
+                "reconstruct",
+                f"reconstruct --only {SHARES} --workers 1,2 --repeats 1",
+                "--data --cache --layout",
+            ),
+        ],
+    )
+    def test_the_line_that_repeats_it_has_its_flags_and_no_others(
+        self, planned, suite, begins, absent
+    ):
+        line = repeat_line(planned(suite))
+        assert line.startswith(f"pyscale run {begins}")
+        assert ("--grid num_workers=2" in line) == (suite == "loader")
+        assert not {"--scaling", *absent.split()} & {*line.split()}
+
+    @every_suite
+    def test_no_reference_is_made_of_it_and_nothing_advised_where_it_measured_nothing(
+        self, done, suite
+    ):
+        run = done(suite)
+        with pytest.raises(UserError, match="has no timed trial to make a reference of"):
+            reference_from(run, "ours")
+        trials = _of_tasks_apart(MeasuredRun.of(run).trials, run.plan)
+        with pytest.raises(UserError, match="no trial of its ranks counts"):
+            _refuse_without_choice("x", trials, run.plan)
+
+    def test_its_manifest_crate_and_report_count_slides_and_name_each(self, done):
+        from rocrate.rocrate import ROCrate
+
+        run = done("loader")
+        manifest = build_manifest(run)
+        assert manifest["input"]["slides"] == 4
+        assert "frames" not in manifest["input"]
+        told = facts(run.plan, manifest)["Input"]
+        assert told["slides"] == "4"
+        named = [name for name in told if name.endswith(".svs")]
+        assert named == [f"slide_{number}.svs" for number in range(4)]
+        entity = add_input(ROCrate(), run.plan, manifest["input"])
+        assert str(entity["description"]).startswith("The input: 4 slides in 4 file(s);")
+
+    def test_the_crate_of_an_image_has_its_table_and_no_input(self, done):
+        run = done("reconstruct")
+        tables = build_tables(run)
+        write_tables(run.path, tables)
+        manifest = build_manifest(run, tables.sources)
+        write_manifest(run.path, manifest)
+        assert manifest["input"]["path"] is None
+        described = json.loads(write_crate(run).read_text())["@graph"]
+        assert "#input" not in {entity["@id"] for entity in described}
+        (table,) = [one for one in described if one["@id"] == RECONSTRUCTION_FILE]
+        assert "iteration" in table["description"]
+
+    def test_two_runs_are_compared_by_neither_wall_times_nor_outputs(self, done):
+        measured = MeasuredRun.of(done("loader"))
+        assert measured.trials.height == 2
+        assert measured.compared_trials.is_empty()
+        assert between(measured, measured).outputs == ()
+
+    def test_other_parameters_and_other_slides_are_other_work(self, planned, slides, tmp_path):
+        def work(name, suite, *given, **flags):
+            return work_id_of(RunFolder.create(tmp_path / name, planned(suite, *given, **flags)))
+
+        loads, shares = work("a", "loader"), work("b", "reconstruct")
+        assert work("c", "loader", stages={"loader": {"batches": 7}}) != loads
+        assert work("d", "reconstruct", stages={SHARES: {"iterations": 7}}) != shares
+        assert work("e", "reconstruct", (1, 2, 4), repeats=2) == shares
+        (slides / "slide_0.svs").write_bytes(b"other")
+        assert work("f", "loader") != loads
+
+    def test_a_strict_run_compares_images_and_no_rates(self, planned):
+        _refuse_blind_gate(planned("reconstruct"))
+        with pytest.raises(UserError, match="this run compares none"):
+            _refuse_blind_gate(planned("reconstruct", (2,)))
+        with pytest.raises(UserError, match="rates of loading patches never are the same"):
+            _refuse_blind_gate(planned("loader"))

@@ -1,0 +1,119 @@
+"""`pyscale compare` and `advise` of runs of every kind whose wall time says nothing."""
+
+import json
+from functools import cache
+
+import pytest
+
+from madeupruns import loader_run, reconstruct_run
+from pyscale.commands.severalruns import report_several
+from pyscale.errors import UserError
+from pyscale.evaluation.results import results_of
+from pyscale.store.folder import RunFolder
+
+KINDS = {"loader": loader_run, "reconstruct": reconstruct_run}
+OTHER_WORK = {"loader": {"patch_px": 512}, "reconstruct": {"size_px": 256}}
+TITLES = {"loader": "Loading patches", "reconstruct": "An iteration of reconstruction"}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request):
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def made(kind, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(kind)
+    return cache(lambda name, **changes: KINDS[kind](folder, name, **changes))
+
+
+def page_of(folder, *paths):
+    runs = [RunFolder(path) for path in paths]
+    reports = [folder / run.path.name for run in runs]
+    return report_several(runs, [*map(results_of, runs)], reports, folder).read_text("utf-8")
+
+
+def test_a_slower_run_is_a_regression_and_the_other_way_round_is_faster(kind, made, pyscale):
+    base, new = made("a1b2"), made("c3d4", slower=2)
+    slower = pyscale("compare", base, new, "--fail-on", "regression")
+    assert slower.code == 1
+    assert "at N = 1 and 2" in slower.err
+    assert f"{TITLES[kind]}: new is slower for every configuration" in slower.text
+    faster = pyscale("compare", new, base, "--fail-on", "regression")
+    assert faster.code == 0
+    assert f"{TITLES[kind]}: new is faster for every configuration" in faster.text
+
+
+def test_a_run_beside_its_copy_is_the_same(kind, made, pyscale, tmp_path):
+    base, alike = made("a1b2"), made("alike")
+    values = json.loads(pyscale("compare", base, alike, "--json").out)["judged"]
+    assert {row["verdict"] for row in values} == {"same"}
+    assert all(row["ratio_low"] <= row["ratio"] <= row["ratio_high"] for row in values)
+    page = page_of(tmp_path, base, alike)
+    assert f"{TITLES[kind]}: new is the same within 5 % for every configuration" in page
+    assert "no stage and N in common" not in page
+
+
+def test_too_few_trials_give_no_verdict_and_no_regression_can_be_found(made, pyscale):
+    runs = made("few", repeats=2), made("also-few", repeats=2)
+    answer = pyscale("compare", *runs, "--fail-on", "regression")
+    assert answer.code == 2
+    assert "no configuration has 6 timed trials on both sides" in answer.err
+    said = pyscale("compare", *runs).text
+    assert "not enough data for any configuration, see --repeats." in said
+
+
+def test_other_work_is_refused_by_what_differs_and_its_page_says_so(kind, made, pyscale, tmp_path):
+    runs = made("few", repeats=2), made("other", repeats=2, **OTHER_WORK[kind])
+    answer = pyscale("compare", *runs)
+    assert answer.code == 2
+    assert "which is different work: measure both on the same" in answer.err
+    page = page_of(tmp_path, *runs)
+    assert "not compared, as the work is another" in page
+    assert "no stage and N in common" not in page
+
+
+def test_what_runs_of_one_version_differ_by_is_no_regression(made, pyscale):
+    base, new, alike = made("a1b2"), made("late", slower=1.2), made("later", slower=1.3)
+    answer = pyscale("compare", base, new, "--yardstick", alike, "--fail-on", "regression")
+    assert answer.code == 0
+    assert "Runs of the same version differ by up to 30 %" in answer.text
+
+
+@pytest.mark.parametrize("asked", [("--objective", "fastest"), ("--budget", "2.5")])
+def test_an_objective_has_no_meaning_for_them(made, pyscale, asked):
+    answer = pyscale("advise", made("few", repeats=2), *asked)
+    assert answer.code == 2
+    assert "has one answer, not one for each objective" in answer.err
+
+
+@pytest.fixture(scope="module")
+def unlike(tmp_path_factory):
+    """A run that loaded patches, and one that reconstructed."""
+    return [make(tmp_path_factory.mktemp("unlike"), name) for name, make in KINDS.items()]
+
+
+def test_runs_of_two_kinds_say_what_each_measured_and_that_nothing_is_in_common(
+    unlike, pyscale, tmp_path
+):
+    answer = pyscale("compare", *unlike)
+    assert answer.code == 2
+    assert (
+        "measured loading patches of pool16 at N = 1 and 2; pool8 at N = 1 and 2, and "
+        "20260317T114224Z-reconstruct measured an iteration of reconstruction of deblur at N = 1 "
+        "and 2, so nothing of the two can be compared"
+    ) in answer.err
+    with pytest.raises(UserError, match=r"an iteration of reconstruction .* shows each by itself"):
+        page_of(tmp_path, *unlike)
+    page = (tmp_path / "comparison.html").read_text("utf-8")
+    assert "measured loading patches of pool16" in page
+    assert "no stage and N in common" not in page
+
+
+def test_a_run_beside_one_with_nothing_in_common_and_one_like_it_is_a_comparison(
+    kind, made, unlike, tmp_path
+):
+    other = unlike[1 - list(KINDS).index(kind)]
+    page = page_of(tmp_path, made("a1b2"), other, made("alike"))
+    assert "so nothing of the two can be compared" in page
+    assert f"{TITLES[kind]}: new is the same within 5 % for every configuration" in page

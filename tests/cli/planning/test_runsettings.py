@@ -1,0 +1,220 @@
+"""The settings of a run: what suits the suite lies below what the user says."""
+
+from pathlib import Path
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.planning.runsettings import axes_asked_for, parameters_set, settings_for
+
+
+@pytest.fixture(autouse=True)
+def _nothing_of_ones_own(tmp_path, monkeypatch):
+    """Work where there is no pyscale.toml."""
+    monkeypatch.chdir(tmp_path)
+
+
+def suite_with(tmp_path, settings):
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        f'name = "mine"\nsummary = ""\n[settings]\n{settings}\n'
+        '[stages.segment]\ninputs = { frames = "movie" }\n'
+    )
+    return str(file)
+
+
+def test_what_suits_a_suite_replaces_the_defaults():
+    settings = settings_for("device", {})
+    assert (settings.data, settings.workers, settings.cache) == ("synthetic-cells", (1,), "warm")
+    assert settings_for("pipeline", {}).cache == "cold"
+
+
+def test_the_users_file_variables_and_flags_replace_it(tmp_path, monkeypatch):
+    (tmp_path / "pyscale.toml").write_text('data = "mine"\nworkers = [2]\ncache = "asis"\n')
+    monkeypatch.setenv("PYSCALE_WORKERS", "3")
+    settings = settings_for("device", {"cache": "cold", "repeats": None})
+    assert (settings.data, settings.workers, settings.cache) == ("mine", (3,), "cold")
+    assert settings.repeats == 6
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "said"),
+    [
+        ("reapets = 3", {}, "mine.toml has an unknown setting 'reapets'; .*'repeats'"),
+        ("repeats = 0", {}, "setting from the suite .*mine.toml is wrong: 'repeats'"),
+        ("repeats = 0", {"repeats": -1}, "setting from --repeats is wrong"),
+    ],
+)
+def test_a_wrong_setting_is_blamed_on_the_suite_or_flag_that_gives_it(tmp_path, own, given, said):
+    with pytest.raises(UserError, match=said):
+        settings_for(suite_with(tmp_path, own), given)
+
+
+ON_CUDA = 'device = "cuda"'
+SIZES = "[grid]\nlength_px = [96, 160]\nbatch_size = 4"
+# Values are numbers where they look like them.
+TEXTS = {"length_px": "224, 448,full", "flow_threshold": "0,0.4", "normalise": "true,false"}
+VALUES = {"length_px": (224, 448, "full"), "flow_threshold": (0, 0.4), "normalise": (True, False)}
+
+
+@pytest.mark.parametrize(
+    ("suite", "own", "given", "grid"),
+    [
+        ("device", "", {}, {}),
+        ("device", "", {"device": "cpu,cuda"}, {"device": ("cpu", "cuda")}),
+        ("device", "", {"grid": {"device": "cpu,cuda"}}, {"device": ("cpu", "cuda")}),
+        ("device", ON_CUDA, {}, {"device": ("cuda",)}),
+        ("device", ON_CUDA, {"device": "cpu"}, {"device": ("cpu",)}),
+        ("pipeline", ON_CUDA, {}, {}),
+        # Cores of each worker replace all threads of a machine.
+        ("device", "", {"cpus_per_worker": 4}, {"threads": (4,)}),
+        ("system", "", {"cpus_per_worker": 1}, {"threads": (1,)}),
+        ("system", "", {}, {}),
+        ("device", "", {"grid": TEXTS}, VALUES),
+        # A flag chooses one axis and the file another.
+        (
+            "device",
+            SIZES,
+            {"grid": {"length_px": "224"}},
+            {"length_px": (224,), "batch_size": (4,)},
+        ),
+    ],
+)
+def test_what_is_asked_for_chooses_values_of_a_grid(tmp_path, suite, own, given, grid):
+    (tmp_path / "pyscale.toml").write_text(f"{own}\n")
+    settings = settings_for(suite, given)
+    assert settings.grid == grid
+    assert settings.cpus_per_worker == given.get("cpus_per_worker", 1)
+
+
+def test_a_variable_chooses_an_axis_too_where_it_is_a_table(monkeypatch):
+    monkeypatch.setenv("PYSCALE_GRID", '{"batch_size": [1, 2]}')
+    assert settings_for("device", {}).grid["batch_size"] == (1, 2)
+    monkeypatch.setenv("PYSCALE_GRID", "length_px=224")
+    with pytest.raises(UserError, match="setting from PYSCALE_GRID is wrong: it must be JSON"):
+        settings_for("device", {})
+
+
+def test_sizes_are_short_for_one_axis_of_the_grid():
+    assert axes_asked_for("224,full", ["threads=1,2"]) == {
+        "length_px": "224,full",
+        "threads": "1,2",
+    }
+    assert axes_asked_for(None, []) is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "axes", "sentence"),
+    [
+        (None, ["threads"], "--grid threads: give an axis and its values, as in threads=1,2"),
+        (None, ["=1"], "--grid =1: give an axis"),
+        (None, ["threads=1", "threads=2"], "the axis threads is given twice: give all"),
+        ("224", ["length_px=448"], "length_px is given twice .--sizes is short for"),
+    ],
+)
+def test_an_axis_is_given_once_with_its_values(sizes, axes, sentence):
+    with pytest.raises(UserError, match=sentence):
+        axes_asked_for(sizes, axes)
+
+
+def test_a_folder_is_refused_where_none_is_measured():
+    folder = Path("disk")
+    with pytest.raises(UserError, match="--path disk: the suite pipeline measures no folder"):
+        settings_for("pipeline", {"path": folder})
+    assert settings_for("pipeline", {"path": folder, "with_system": True}).path == folder
+    assert settings_for("system", {"path": folder}).path == folder
+
+
+def test_what_ones_own_file_says_of_movies_and_folders_is_for_other_suites(tmp_path):
+    (tmp_path / "pyscale.toml").write_text('data = "cells"\npath = "disk"\nwith_system = true\n')
+    assert settings_for("system", {}).path == Path("disk")
+    assert settings_for("pipeline", {}).with_system
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("30", 30),
+        ("0.5", 0.5),
+        ("true", True),
+        ("null", None),
+        ("cyto3", "cyto3"),
+        ('"30"', "30"),
+        ("'30'", "30"),
+        ("[1, 2]", [1, 2]),
+        ("{ a = 1 }", {"a": 1}),
+        ("inf", "inf"),
+        ("2026-01-01", "2026-01-01"),
+        ("", ""),
+    ],
+)
+def test_a_parameter_that_is_set_is_read_as_toml(text, value):
+    assert parameters_set([f"segment.model={text}"]) == {"segment": {"model": value}}
+
+
+def test_what_is_set_joins_what_a_file_says_and_is_above_it(tmp_path):
+    (tmp_path / "pyscale.toml").write_text("[stages.segment]\ndiameter_px = 9\nmin_size_px = 5\n")
+    given = parameters_set(["segment.diameter_px=30", "track.max_distance_px=4"])
+    assert settings_for("pipeline", {"stages": given}).stages == {
+        "segment": {"diameter_px": 30, "min_size_px": 5},
+        "track": {"max_distance_px": 4},
+    }
+
+
+AS_IN = "give STAGE.PARAMETER=VALUE, as in segment.diameter_px=30"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        *((pair, AS_IN) for pair in ("segment=3", "diameter_px", "segment.=3", ".diameter_px=3")),
+        ("segment.diameter_px=3 segment.diameter_px=4", "--set segment.diameter_px is given twice"),
+    ],
+)
+def test_a_parameter_is_set_once_with_its_stage_and_value(pairs, said):
+    with pytest.raises(UserError, match=said):
+        parameters_set(pairs.split())
+
+
+NO_MOVIE = "the suite system measures the machine"
+TWICE = "--cpus-per-worker and --grid threads= say the same"
+ONCE = "setting from --grid is wrong.*each given once"
+
+
+@pytest.mark.parametrize(
+    ("suite", "given", "said"),
+    [
+        (
+            "pipeline",
+            {"stages": {"segmnt": {}}},
+            "pipeline has no stage 'segmnt'; did you mean 'segm",
+        ),
+        (
+            "labels",
+            {"stages": {"segment": {}}},
+            "labels has no stage 'segment'; choose from contact",
+        ),
+        # One axis is chosen once, and so is each of its values.
+        ("device", {"cpus_per_worker": 4, "grid": {"threads": "1,2"}}, TWICE),
+        *(
+            ("device", {"grid": {"length_px": values}}, ONCE)
+            for values in ("", "224,,448", "224,224")
+        ),
+        ("pipeline", {"device": "cpu,cuda"}, "--device cpu,cuda: the suite pipeline compares no"),
+        # What tells of a movie, where none is read.
+        ("system", {"data": "cells"}, f"--data: {NO_MOVIE}"),
+        ("system", {"axes": "TYX"}, f"--axes: {NO_MOVIE}"),
+        ("system", {"scaling": "weak"}, f"--scaling: {NO_MOVIE}"),
+        ("system", {"cache": "warm"}, f"--cache: {NO_MOVIE}"),
+        ("system", {"with_system": True}, f"--with-system: {NO_MOVIE}"),
+    ],
+)
+def test_what_does_not_suit_a_suite_is_refused(suite, given, said):
+    with pytest.raises(UserError, match=said):
+        settings_for(suite, given)
+
+
+def test_an_entry_may_be_named_or_its_stage_or_what_stands_beside_it():
+    assert settings_for("pipeline_two_channels", {"stages": {"segment": {}}}).stages
+    assert settings_for("device", {"stages": {"segment_2px_cpu": {}}}).stages
+    assert settings_for("labels", {"stages": {"storage": {}}, "with_system": True}).stages

@@ -1,0 +1,142 @@
+"""Suites are read from files, and refused in one sentence."""
+
+import math
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.planning.suite import load_suite, suite_names
+from pyscale.planning.traits import has_own_work, measures_alone, meets, shares_result
+
+
+@pytest.mark.parametrize("name", suite_names())
+def test_every_shipped_suite_loads_under_its_own_name(name):
+    assert load_suite(name).name == name
+
+
+@pytest.fixture
+def own(tmp_path):
+    """Write a suite of one's own; its path."""
+
+    def write(text):
+        (tmp_path / "own.toml").write_text(text)
+        return str(tmp_path / "own.toml")
+
+    return write
+
+
+def test_an_entry_runs_the_stage_it_names():
+    suite = load_suite("pipeline_two_channels")
+    assert suite.stage_name("segment_ch1") == "segment"
+    assert suite.stage_name("contact") == "contact"
+
+
+def entry(name, **inputs):
+    """An entry of a suite; its keys and inputs as TOML gives them."""
+    keys = "".join(f"{key} = '{inputs.pop(key)}'\n" for key in ("stage", "data") if key in inputs)
+    given = ", ".join(f"{slot} = '{source}'" for slot, source in inputs.items())
+    return f"[stages.{name}]\n{keys}inputs = {{{given}}}\n"
+
+
+SEGMENT = entry("segment", frames="movie")
+OF_NUCLEI = entry("segment", data="stardist-nuclei", frames="movie")
+SLIDES, PHANTOM = "data = 'slides'\n", "data = 'phantom'\n"
+LOADER = entry("loader", slides="slides")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[stages.track]\ninput = {labels = 'movie'}", "unknown key 'stages.track.input'.*inputs"),
+        (entry("trak", labels="movie"), "at stages.trak.*did you mean 'track'"),
+        (entry("track", label="movie"), "unknown input 'label'.*'labels'"),
+        (entry("track", labels="segment"), "not an earlier entry"),
+        (entry("track"), "no input 'labels'"),
+        ("[stages", "is not TOML"),
+        (
+            SEGMENT + entry("track", data="hela-tracking", labels="segment"),
+            'no input of it is "movie" or "truth"',
+        ),
+        (
+            OF_NUCLEI
+            + entry("segment_ch1", stage="segment", frames="movie")
+            + entry("contact", labels="segment", labels_b="segment_ch1"),
+            "feeds stages.contact from two datasets",
+        ),
+        (OF_NUCLEI, "sets data for every stage"),
+        (
+            SEGMENT
+            + entry("track", data="a/x.tif", labels="movie")
+            + entry("contact", data="b/x.tif", labels="movie"),
+            "two datasets named x.tif",
+        ),
+        # A folder to measure feeds nothing but what measures it.
+        (entry("storage", place="movie"), "takes only its place"),
+        (entry("storage"), "has no input 'place' for stages.storage"),
+        (entry("track", labels="place"), "feeds 'labels'.*takes neither a place nor"),
+        ("data = 'place'\n" + entry("track", labels="movie"), "track cannot measure"),
+        # Slides feed ranks and nothing else.
+        (LOADER, 'set data = "slides" above its stages'),
+        (SLIDES + entry("loader"), "no input 'slides'"),
+        (SLIDES + entry("loader", slides="movie"), "not an earlier entry"),
+        (SLIDES + entry("loader", slides="place"), "takes slides alone"),
+        (
+            SLIDES + entry("storage", place="place") + entry("loader", slides="storage"),
+            "feeds 'slides' of stages.loader from 'storage', but that input takes slides alone",
+        ),
+        (SLIDES + entry("track", labels="slides"), "track cannot measure"),
+        # An image of its own is no data of other stages.
+        ("[stages.reconstruct]", 'reconstruct cannot measure: set data = "phantom" above its'),
+        (SLIDES + "[stages.reconstruct]", 'set data = "phantom" above its stages'),
+        (PHANTOM + "[stages.segment]", "segment cannot measure"),
+        (PHANTOM + "[stages.loader]", 'set data = "slides" above its stages'),
+        (PHANTOM + entry("reconstruct", frames="movie"), "unknown input 'frames'"),
+    ],
+)
+def test_a_wrong_suite_is_one_sentence(own, text, sentence):
+    with pytest.raises(UserError, match=sentence):
+        load_suite(own(f"name = 'own'\nsummary = 'mine'\n{text}\n"))
+
+
+@pytest.mark.parametrize("name", ["=1+1", "-own", "a\\u001b[31m"])
+def test_a_suite_has_a_name_that_tables_can_hold(own, name):
+    with pytest.raises(UserError, match="'name': invalid name: it .*; choose another"):
+        load_suite(own(f'name = "{name}"\nsummary = "mine"\nstages = {{}}\n'))
+
+
+def test_what_an_entry_does_is_known_by_its_stage():
+    pipeline, system = load_suite("pipeline"), load_suite("system")
+    loader, reconstruct = load_suite("loader"), load_suite("reconstruct")
+    assert system.entries_that(measures_alone) == {"storage", "decompress", "kernels"}
+    assert not pipeline.entries_that(measures_alone) | loader.entries_that(measures_alone)
+    assert loader.entries_that(has_own_work) == loader.entries_that(meets) == {"loader"}
+    assert not pipeline.entries_that(meets) | reconstruct.entries_that(has_own_work)
+    assert reconstruct.entries_that(shares_result) == {
+        "colour_deblur",
+        "tomography_2d",
+        "tomography_3d",
+    }
+    assert reconstruct.entries_that(meets) == reconstruct.entries_that(shares_result)
+    assert loader.entries_that(shares_result) == frozenset()
+    assert not reconstruct.reads_data
+
+
+def test_the_published_suite_has_its_24_configurations():
+    (step,) = load_suite("loader_as_published").stages.values()
+    assert math.prod(len(values) for values in step.grid.values()) == 24
+
+
+def test_the_published_reconstruction_has_its_problems_sizes_and_tiles():
+    suite = load_suite("reconstruct_as_published")
+    assert suite.settings["workers"] == "1,2,4,8,16"
+    sizes = {
+        entry: step.grid.get("size_px", (step.params.get("size_px"),))
+        for entry, step in suite.stages.items()
+    }
+    assert sizes == {
+        "colour_deblur": (1024, 2048, 4096),
+        "tomography_2d": (1024, 2048),
+        "tomography_3d": (512,),
+    }
+    flat = {suite.stages[entry].params["tile_px"] for entry in ("colour_deblur", "tomography_2d")}
+    assert flat == {448}

@@ -1,0 +1,116 @@
+"""What N workers are given of a movie, in strong and in weak scaling, and the order of trials."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyscale.errors import UserError
+from pyscale.planning.sweep import Sweep
+
+LEFT = "of the 9 frames at every N; the last"
+
+
+@pytest.mark.parametrize(
+    ("sweep", "frames", "feeding", "said"),
+    [
+        (Sweep("strong", (2, 4), 9), [9, 9], 2, "strong: N workers share the whole movie"),
+        (Sweep("weak", (1, 2, 4), 9), [2, 4, 8], 4, f"weak: each worker has 2 {LEFT} is left out"),
+        (Sweep("weak", (1, 4), 8), [2, 8], 4, "weak: each worker has 2 of the 8 frames at every N"),
+        # A suite may say how many frames each worker has.
+        (
+            Sweep("strong", (1, 2), 9, frames_each=3),
+            *([3, 6], 2, f"weak: each worker has 3 {LEFT} 3 are left out"),
+        ),
+    ],
+)
+def test_what_n_workers_are_given_and_which_n_feeds_others(sweep, frames, feeding, said):
+    assert [sweep.frames_at(n) for n in sweep.workers] == frames
+    assert sweep.feeding == feeding
+    assert sweep.is_weak == said.startswith("weak")
+    assert str(sweep) == said
+
+
+@given(
+    counts=st.sets(st.integers(1, 64), min_size=1, max_size=5),
+    more=st.integers(0, 500),
+)
+def test_no_worker_goes_without_a_frame_and_few_frames_are_left_out(counts, more):
+    most = max(counts)
+    sweep = Sweep("weak", tuple(sorted(counts)), most + more)
+    assert {sweep.frames_at(n) / n for n in counts} == {sweep.frames_per_worker}
+    assert sweep.frames_per_worker >= 1
+    assert 0 <= sweep.frames - sweep.frames_at(most) < most
+
+
+NEEDS = "--scaling weak needs at least one frame for each of up to 16 .* has 9"
+
+
+@pytest.mark.parametrize(
+    ("sweep", "sentence"),
+    [
+        (Sweep("strong", (1, 16), 9), "16 workers cannot share the 9 frames of a.tif: use fewer"),
+        (Sweep("weak", (1, 16), 9), NEEDS),
+        (
+            Sweep("strong", (1, 4), 9, frames_each=3),
+            "each of up to 4 workers 3 of the frames, but a.tif has 9",
+        ),
+    ],
+)
+def test_a_movie_that_is_too_short_is_refused(sweep, sentence):
+    with pytest.raises(UserError, match=sentence):
+        sweep.refuse_too_short("a.tif")
+
+
+def test_the_sweep_of_a_plan_is_that_which_it_was_made_for(make, sweep):
+    assert Sweep.of(make(workers=(1, 2, 4), scaling="weak")) == Sweep("weak", (1, 2, 4), 8)
+    assert Sweep.of(sweep(workers=(1, 2))) == Sweep("strong", (1, 2), 8, 1)
+    plan = make()
+    settings = {name: value for name, value in plan.settings.items() if name != "scaling"}
+    older = plan.model_copy(update={"settings": settings})
+    assert Sweep.of(older) == Sweep("strong", (1, 2), 8)
+
+
+def test_every_block_holds_every_configuration_once_in_another_order(make):
+    plan = make(workers=(1, 2, 4), repeats=6)
+    wanted = [(e, n) for e in sorted(plan.suite.stages) for n in (1, 2, 4)]
+    orders = [
+        tuple((t.entry, t.workers) for t in plan.trials if t.block == block)
+        for block in range(1, 7)
+    ]
+    assert all(sorted(order) == wanted for order in orders)
+    assert len({*orders[1:]}) == 5
+    # Blocks come one after the other.
+    blocks = [trial.block for trial in plan.trials]
+    assert blocks == sorted(blocks)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_a_trial_rests_on_comes_before_it(make, seed):
+    seen = set()
+    for trial in make(workers=(1, 2, 4), seed=seed).trials:
+        needed = {item.from_trial for item in trial.inputs if item.from_trial}
+        needed |= set() if trial.is_reference else {trial.reference_trial}
+        assert needed <= seen
+        seen.add(trial.id)
+
+
+def test_the_same_seed_gives_the_same_order(make):
+    ids = [[t.id for t in make(seed=seed, repeats=6).trials] for seed in (3, 3, 4)]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_measuring_one_stage_runs_those_that_feed_it_once_at_the_baseline(make):
+    trials = make(only=("contact",)).trials
+    fed = sorted(t.id for t in trials if t.entry != "contact")
+    assert fed == ["register_denoise-n1-b1", "segment-n1-b1"]
+    assert sorted(t.workers for t in trials if t.entry == "contact") == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_point_comes_before_those_that_are_set_beside_it(sweep, seed):
+    grid = {"device": ["cpu", "cuda", "mps"]}
+    seen = []
+    for trial in sweep(grid, workers=(1, 2), seed=seed).trials:
+        assert trial.beside_trial is None or trial.beside_trial in seen
+        seen.append(trial.id)
+    assert len(seen) == 2 * 2 * 3 * 2

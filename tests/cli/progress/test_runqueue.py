@@ -1,0 +1,143 @@
+"""Where a task is: its records first, Slurm's word second."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pyscale.progress.runqueue import (
+    CLOCK_GRACE_S,
+    Queue,
+    allocation_states,
+    place_of,
+    queue_waits_s,
+)
+from pyscale.slurm.queue import QueuedJob
+from pyscale.store.allocations import Allocated
+from pyscale.store.journal import Event
+
+NOW_S = 1_800_000_000.0
+LONG_AGO_S = NOW_S - 10 * CLOCK_GRACE_S
+
+
+def said(state, reason="None", node="n1"):
+    """A Slurm that says this of the job 17."""
+    job = QueuedJob(
+        job_id="17", name="run", state=state, reason=reason, node=node, start=None, comment=""
+    )
+    return Queue(NOW_S, {"17": job})
+
+
+def place(queue, *, launched=False, written_s=LONG_AGO_S, job_id="17", attended=True):
+    return place_of(
+        "launched" if launched else "ordered",
+        written_s,
+        job_id=job_id,
+        queue=queue,
+        attended=attended,
+    )
+
+
+@pytest.mark.parametrize("queue", [None, Queue(NOW_S, complaint="no answer")])
+def test_without_slurm_the_records_alone_tell(queue):
+    assert place(queue).state == "queued"
+    assert place(queue, launched=True).state == "running"
+
+
+@pytest.mark.parametrize(
+    ("state", "launched", "expected"),
+    [
+        ("PENDING", False, "queued"),
+        ("REQUEUED", False, "queued"),
+        ("CONFIGURING", False, "starting"),
+        ("RUNNING", False, "starting"),
+        ("RUNNING", True, "running"),
+        ("SUSPENDED", True, "running"),
+        ("COMPLETING", True, "running"),
+        ("COMPLETING", False, "gone"),
+        ("CANCELLED", False, "gone"),
+        ("NODE_FAIL", True, "gone"),
+    ],
+)
+def test_slurm_tells_what_records_do_not(state, launched, expected):
+    assert place(said(state), launched=launched).state == expected
+
+
+def test_a_task_that_slurm_put_back_waits_although_it_was_launched():
+    back = place(said("PENDING", "BeginTime"), launched=True)
+    assert back.state == "queued"
+    assert back.why == "requeued; waiting for its time to begin"
+    # A launch after Slurm was asked wins.
+    assert place(said("PENDING"), launched=True, written_s=NOW_S + 1).state == "running"
+
+
+def test_a_job_that_slurm_forgot_is_gone():
+    gone = place(Queue(NOW_S), launched=True)
+    assert gone.state == "gone"
+    assert gone.why.endswith("waiting for its record")
+    # Nobody finds out an end where no pyscale lives.
+    assert place(Queue(NOW_S), attended=False).why.endswith("resume the run to record its end")
+    # It was submitted after Slurm was asked, or by a clock that differs by seconds.
+    for written_s in (NOW_S + 1, NOW_S - CLOCK_GRACE_S / 2):
+        assert place(Queue(NOW_S), written_s=written_s).state == "queued"
+
+
+NOON = datetime(2026, 3, 17, 12, tzinfo=UTC)
+
+
+def allocated(job_id, after=None):
+    return Allocated(
+        job_id=job_id, nodes="1-2", cores=4, time_limit_min=60, submit_utc=NOON, after=after
+    )
+
+
+def event(kind, job_id="", seconds=0.0):
+    time_utc = NOON + timedelta(seconds=seconds)
+    return Event(time_utc=time_utc, kind=kind, job_ids=(job_id,) if job_id else ())
+
+
+def queued(job_id, state, reason="None"):
+    start = datetime.now(UTC) - timedelta(minutes=20)
+    return QueuedJob(
+        job_id=job_id,
+        name="pyscale-a",
+        state=state,
+        reason=reason,
+        node="n[1-2]" if state == "RUNNING" else "",
+        start=start if state == "RUNNING" else None,
+        comment="allocation",
+    )
+
+
+def asked(*jobs, complaint=None):
+    return Queue(time.time(), {job.job_id: job for job in jobs}, complaint)
+
+
+def test_the_wait_ends_when_the_pilot_starts():
+    events = [event("pilot_started", "17", 90), event("pilot_started", "17", 500)]
+    assert queue_waits_s([allocated("17")], events) == {"17": 90}
+    # One that waits for another tells nothing of the queue.
+    later = [event("pilot_started", "18", 90)]
+    assert queue_waits_s([allocated("17"), allocated("18", after="17")], later) == {}
+
+
+@pytest.mark.parametrize(
+    ("queue", "state", "nodes"),
+    [
+        (asked(queued("17", "RUNNING")), "running", "n[1-2]"),
+        (asked(queued("17", "PENDING", "Resources")), "queued", "1-2"),
+        (asked(queued("17", "COMPLETED")), "ended", ""),
+        (asked(), "ended", "1-2"),
+        (asked(complaint="squeue: away"), "unknown", "1-2"),
+        (None, "unknown", "1-2"),
+    ],
+    ids=["running", "waiting", "ended", "forgotten", "silent", "not asked"],
+)
+def test_slurm_says_where_it_stands(queue, state, nodes):
+    (status,) = allocation_states([allocated("17")], [], queue)
+    assert (status.state, status.nodes) == (state, nodes)
+
+
+def test_the_time_left_is_that_of_the_job():
+    (status,) = allocation_states([allocated("17")], [], asked(queued("17", "RUNNING")))
+    assert status.left_s == pytest.approx(40 * 60, abs=60)

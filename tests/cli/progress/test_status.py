@@ -1,0 +1,294 @@
+"""Where a run stands is told from its files alone."""
+
+import io
+import shutil
+import threading
+import time
+from contextlib import ExitStack
+
+import pytest
+from rich.console import Console
+
+from mockexecutor import MockEnd, MockExecutor
+from mockruns import FAILED, Killed, carry_out, ending, failing, killed_at
+from programs import put_program
+from pyscale.measuring.benchmark import benchmark
+from pyscale.planning.sites import load_site
+from pyscale.progress import runqueue, statusview
+from pyscale.progress.status import StatusReader, run_status
+from pyscale.progress.statusview import rendered
+from pyscale.slurm import queue
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+from pyscale.store.lock import is_locked, run_lock
+from pyscale.store.records import EXIT_FILE, Jobs
+from pyscale.store.taskfiles import write_jobs
+
+pytestmark = pytest.mark.usefixtures("without_figures")
+
+
+FAKE_SQUEUE = """\
+[ -s '{folder}/complaint' ] && sed 's/^/squeue: error: /' '{folder}/complaint' >&2 && exit 1
+cat '{folder}/jobs'
+"""
+"""For what a real one cannot be made to do: to be late, or to fail at a given moment."""
+
+
+PATIENCE_S = 600.0
+"""With a program that answers, on a busy machine."""
+
+
+@pytest.fixture
+def squeue(tmp_path, monkeypatch):
+    """Let squeue answer with the given state of each job, or with a complaint."""
+    program = put_program(tmp_path / "bin", "squeue", FAKE_SQUEUE.format(folder=tmp_path))
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    monkeypatch.setattr(queue, "TIME_LIMIT_S", PATIENCE_S)
+
+    def says(complaint="", **states):
+        jobs = (f"\x1e{job}\x1f{state}\x1fn1\x1f1\x1fNone\x1fc\n" for job, state in states.items())
+        (tmp_path / "jobs").write_text("".join(jobs))
+        (tmp_path / "complaint").write_text(complaint)
+
+    says()
+    return says
+
+
+@pytest.fixture
+def cluster_run(make, tmp_path):
+    """A run whose plan names a site, with a trial of four windows."""
+    plan = make(workers=(4,), repeats=1).model_copy(update={"site": load_site("plain")})
+    return RunFolder.create(tmp_path / "runs", plan)
+
+
+def killed_while_it_runs(run, task):
+    """Leave a task of the first trial running, those before it done, those after it queued."""
+    trial = run.plan.trials[0]
+    killed_at(run, trial.id, task)
+    jobs = {name: f"j{number}" for number, name in enumerate(trial.window_tasks)}
+    write_jobs(run.trial(trial), "windows", Jobs(job_ids=jobs))
+    return trial
+
+
+def told(status):
+    (trial,) = status.trials
+    return {task.task: task for task in trial.tasks}
+
+
+def states(status):
+    return {name: task.state for name, task in told(status).items() if name.startswith("w")}
+
+
+def looked_at(run, behaviour, trial, task):
+    """Where a run stands when this task begins, by which pyscale is killed."""
+    seen = []
+
+    def looks(this_trial, this_task, spec):
+        if (this_trial, this_task) == (trial, task):
+            seen.append(run_status(run))
+            raise Killed
+        return behaviour(this_trial, this_task, spec)
+
+    with pytest.raises(Killed):
+        carry_out(run, MockExecutor(looks))
+    return seen[0]
+
+
+def test_a_new_run_is_planned_and_a_finished_one_complete(run):
+    status = run_status(run)
+    assert status.state == "planned"
+    assert sum(row.total for row in status.configurations) == len(run.plan.trials)
+    carry_out(run)
+    status = run_status(run)
+    assert status.state == "complete"
+    assert all(row.done == row.total for row in status.configurations)
+    assert (status.trials, status.failures, status.eta_s) == ((), (), None)
+    with run_lock(run.path):
+        status = run_status(run)
+    assert (status.state, status.eta_s) == ("running", None)
+    out = io.StringIO()
+    Console(file=out).print(rendered(status))
+    assert "writing the report" in out.getvalue()
+
+
+def test_a_run_that_begins_while_one_looks_is_not_interrupted(run, monkeypatch):
+    with ExitStack() as begun:
+
+        def begins_once_it_was_looked_at(path):
+            monkeypatch.undo()
+            seen = is_locked(path)
+            begun.enter_context(run_lock(path))
+            Journal(run.journal_file).append("run_started")
+            return seen
+
+        monkeypatch.setattr("pyscale.progress.status.is_locked", begins_once_it_was_looked_at)
+        assert run_status(run).state == "running"
+
+
+@pytest.mark.slow
+def test_the_report_is_there_when_a_run_has_ended(make, tmp_path):
+    run, seen = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",))), []
+
+    def follow():
+        statusview.show(str(run.path), watch=True, as_json=False, log=False)
+        seen.append((run.report / "scaling_analysis.md").exists())
+
+    following = threading.Thread(target=follow, daemon=True)
+    following.start()
+    benchmark(run, MockExecutor(), lambda _event: None)
+    following.join()
+    assert seen == [True]
+
+
+def test_a_failure_is_told_with_its_reason_and_every_task_where_that_is_asked_for(run):
+    carry_out(run, failing("track-n2-b1", "w1"))
+    status = run_status(run)
+    assert status.state == "incomplete"
+    assert status.failures == ("track-n2-b1: w1: mock failure in w1",)
+    counted = {(row.entry, row.workers): row.failed for row in status.configurations}
+    assert counted["track", 2] == sum(counted.values()) == 1
+    told = {trial.trial: trial for trial in run_status(run, all_tasks=True).trials}
+    assert list(told) == [trial.id for trial in run.plan.trials]
+    for trial in run.plan.trials:
+        assert tuple(task.task for task in told[trial.id].tasks) == trial.tasks
+    failed = told["track-n2-b1"]
+    assert failed.state == "failed"
+    assert [task.state for task in failed.tasks] == ["done", "failed", "waiting", "waiting"]
+    assert failed.tasks[1].why == "mock failure in w1"
+    assert told["track-n2-b2"].state == "done"
+
+
+def test_a_run_under_way_has_an_end_in_sight(run):
+    seen = looked_at(run, lambda *_: MockEnd(), run.plan.trials[-1].id, "w0")
+    assert seen.state == "running"
+    assert seen.eta_s is not None
+    assert sum(row.done for row in seen.configurations) == len(run.plan.trials) - 1
+    # Nothing on this machine outlives its pyscale, so nothing is said to run.
+    status = run_status(run)
+    assert (status.state, status.trials) == ("interrupted", ())
+    with run_lock(run.path):
+        assert run_status(run).state == "running"
+
+
+def test_tasks_of_the_trial_under_way_are_told_one_by_one(run):
+    seen = looked_at(run, lambda *_: MockEnd(), "segment-n2-b1", "w1")
+    (trial,) = seen.trials
+    assert (trial.trial, trial.state) == ("segment-n2-b1", "under way")
+    assert trial.counts == {"running": 1, "done": 1, "waiting": 2}
+    assert [(task.task, task.state) for task in trial.tasks] == [
+        ("w1", "running"),
+        ("w0", "done"),
+        ("merge", "waiting"),
+        ("check", "waiting"),
+    ]
+    assert trial.tasks[0].node
+    assert trial.tasks[0].job_id == "segment-n2-b1/w1"
+    assert all(task.elapsed_s is not None for task in trial.tasks[:2])
+    assert seen.slurm_complaint is None
+
+
+def test_a_failed_task_comes_first_with_its_reason(run):
+    seen = looked_at(run, ending("segment-n2-b1", "w0", FAILED), "segment-n2-b1", "w1")
+    first = seen.trials[0].tasks[0]
+    assert (first.task, first.state, first.why) == ("w0", "failed", "mock failure in w0")
+
+
+def test_a_task_that_was_set_aside_and_ordered_again_is_told_anew(run):
+    reader = StatusReader(run)
+    seen = []
+
+    def behaviour(trial, task, _spec):
+        if (trial, task) == ("segment-n2-b1", "w1"):
+            seen.append(told(reader.read())["w0"].state)
+            if len(seen) == 3:
+                raise Killed
+            return FAILED
+        if (trial, task) == ("segment-n2-b1", "w0") and seen:
+            seen.append(told(reader.read())["w0"].state)
+        return MockEnd()
+
+    with pytest.raises(Killed):
+        carry_out(run, MockExecutor(behaviour))
+    assert seen == ["done", "running", "done"]
+
+
+def test_the_word_of_an_earlier_try_is_not_that_of_this_one(run):
+    seen = []
+    trial = run.plan.trial("segment-n2-b1")
+
+    def behaviour(this_trial, task, _spec):
+        if (this_trial, task) != (trial.id, "w1"):
+            return MockEnd()
+        seen.append(told(run_status(run))["w1"].state)
+        if len(seen) == 2:
+            earlier = run.trial(trial).with_name(f"{trial.id}.failed-1") / "w1" / EXIT_FILE
+            shutil.copy(earlier, run.task(trial, "w1") / EXIT_FILE)
+            seen.append(told(run_status(run))["w1"].state)
+            raise Killed
+        return FAILED
+
+    with pytest.raises(Killed):
+        carry_out(run, MockExecutor(behaviour))
+    assert seen == ["running", "running", "running"]
+
+
+class TestOnACluster:
+    def test_records_win_over_a_slurm_that_is_late_or_fails(self, cluster_run, squeue, monkeypatch):
+        # However long ago they were submitted when Slurm is asked.
+        monkeypatch.setattr(runqueue, "CLOCK_GRACE_S", PATIENCE_S)
+        killed_while_it_runs(cluster_run, "w2")
+        by_records = {"w0": "done", "w1": "done", "w2": "running", "w3": "queued"}
+        with run_lock(cluster_run.path):
+            squeue(j0="RUNNING", j1="PENDING", j2="PENDING", j3="PENDING")
+            assert states(run_status(cluster_run)) == by_records
+            # A running job without a launch record is starting, and an unknown one queued.
+            squeue(j2="RUNNING", j3="RUNNING")
+            found = told(run_status(cluster_run))["w3"]
+            assert (found.state, found.node) == ("starting", "n1")
+            squeue(j2="RUNNING")
+            assert states(run_status(cluster_run))["w3"] == "queued"
+        squeue(complaint="Unable to contact slurm controller")
+        status = run_status(cluster_run)
+        assert status.state == "interrupted"
+        assert status.slurm_complaint == "squeue: Unable to contact slurm controller"
+        assert status.jobs is None
+        assert states(status) == by_records
+
+    def test_jobs_of_an_interrupted_run_are_counted(self, cluster_run, squeue):
+        killed_while_it_runs(cluster_run, "w1")
+        squeue(j0="COMPLETED", j1="RUNNING", j2="COMPLETING", j3="PENDING")
+        status = run_status(cluster_run)
+        assert status.state == "interrupted"
+        assert status.jobs is not None
+        assert (status.jobs.running, status.jobs.queued) == (2, 1)
+
+    def test_a_task_without_a_job_was_being_submitted_when_pyscale_died(self, cluster_run, squeue):
+        trial = killed_while_it_runs(cluster_run, "w2")
+        write_jobs(cluster_run.trial(trial), "windows", Jobs(job_ids={}))
+        status = run_status(cluster_run)
+        assert states(status)["w2"] == "running"
+        assert told(status)["w3"].state == "gone"
+        assert "resume the run to start it again" in told(status)["w3"].why
+        with run_lock(cluster_run.path):
+            assert told(run_status(cluster_run))["w3"].why == "being submitted"
+
+    def test_who_watches_does_not_ask_at_every_look_and_hears_of_a_later_answer(
+        self, cluster_run, squeue, monkeypatch
+    ):
+        killed_while_it_runs(cluster_run, "w2")
+        squeue(j2="RUNNING", j3="PENDING")
+        reader = StatusReader(cluster_run)
+        assert states(reader.read())["w3"] == "queued"
+        squeue(complaint="asked too often")
+        assert reader.read().slurm_complaint is None
+        monkeypatch.setattr(runqueue, "PERIOD_S", 0.0)
+        squeue(j2="RUNNING", j3="RUNNING")
+        until_s = time.monotonic() + PATIENCE_S
+        while states(reader.read())["w3"] == "queued" and time.monotonic() < until_s:
+            pass
+        assert states(reader.read())["w3"] == "starting"
+
+    def test_nobody_is_asked_of_a_run_on_this_machine(self, run, squeue):
+        squeue(complaint="nobody should ask")
+        with run_lock(run.path):
+            assert run_status(run).slurm_complaint is None
