@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -70,6 +70,32 @@ def curve_fits(trials: pl.DataFrame, *, interleaved: bool = True) -> list[CurveF
             )
         )
     return found
+
+
+class RankFits(NamedTuple):
+    """Both laws for the ranks of one entry."""
+
+    stage: str
+    amdahl: Fit
+    usl: Fit
+
+
+def rank_fits(trials: pl.DataFrame, seconds: pl.Expr, scaling: ScalingKind) -> tuple[RankFits, ...]:
+    """Fit both laws to the ranks of every entry, in the order of the table.
+
+    `seconds` are those that all ranks together take for as much work at every N.
+    """
+    return tuple(
+        RankFits(str(stage), *(_fit(law, data, scaling) for law in SHAPE))
+        for (stage,), own in trials.filter("valid").group_by("stage", maintain_order=True)
+        for data in (
+            block_means(
+                own["workers"].to_list(),
+                own.select(seconds).to_series().to_list(),
+                own["block"].to_list(),
+            ),
+        )
+    )
 
 
 def fit(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pyscale.analysis.fits import CurveFits
+from pyscale.analysis.fits import CurveFits, RankFits
 from pyscale.analysis.laws import WRITTEN, Fit, Optimum, Parameter
 from pyscale.report.curves import Curve
-from pyscale.report.wording import listing, titled
+from pyscale.report.section import Block
+from pyscale.report.wording import few, grouped, listing, titled
 
 MEANING = {"f": "serial part f", "sigma": "contention sigma", "kappa": "coherency kappa"}
 LEAST_MISS = 0.001
@@ -22,14 +23,25 @@ def of_curve(curve: Curve, fits: Iterable[CurveFits]) -> Iterator[str]:
             excluded = [row["workers"] for row in curve.timed if row["invalid"]]
             if excluded:
                 yield f"The laws exclude N = {listing(excluded)}: other work than the baseline's."
-            yield from sentences(own)
+            yield from sentences(own.amdahl, own.usl)
             yield from _superlinear(curve, own)
 
 
-def sentences(found: CurveFits) -> Iterator[str]:
-    """State both laws of a curve, or why one is not fitted."""
-    yield _law(found.amdahl)
-    yield _law(found.usl)
+def sentences(*laws: Fit) -> Iterator[str]:
+    """State the laws of a curve, or why one is not fitted."""
+    yield from map(_law, laws)
+
+
+def of_ranks(curves: Sequence[RankFits], names: Mapping[str, str]) -> tuple[Block, ...]:
+    """Give the laws of all entries of ranks that have several N, what holds for some once."""
+    several = [curve for curve in curves if len(curve.usl.counts) > 1]
+    told = [(said, curve.stage) for curve in several for said in sentences(curve.amdahl, curve.usl)]
+    lines = []
+    for said, stages in grouped(told).items():
+        is_of_all = len(stages) == len(several) > 1
+        where = "All configurations" if is_of_all else few(names[stage] for stage in stages)
+        lines.append(f"{where}: {said}")
+    return (Block(heading="Scaling laws", said=tuple(lines), is_folded=True),) if lines else ()
 
 
 def _superlinear(curve: Curve, found: CurveFits) -> Iterator[str]:

@@ -4,12 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyscale.analysis.fits import CurveFits, fit
+from pyscale.analysis.fits import RankFits, fit
 from pyscale.analysis.laws import Parameter
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.context import ReportContext
-from pyscale.report.laws import sentences
+from pyscale.report.laws import of_ranks, sentences
 from pyscale.report.markdown import write_markdown
 
 EIGHT = [1, 2, 4, 8, 16, 32, 64, 128]
@@ -21,8 +21,7 @@ def told(counts, *, sigma=0.0, kappa=0.0, noise=0.0):
     n = np.asarray(counts, dtype=float)
     scatter = np.random.default_rng(0).lognormal(0, noise, len(n)) if noise else 1.0
     wall_s = (1000 / n * (1 + sigma * (n - 1) + kappa * n * (n - 1)) * scatter).tolist()
-    amdahl, usl = fit("amdahl", counts, wall_s), fit("usl", counts, wall_s)
-    return list(sentences(CurveFits(suite=None, stage="a", device=None, amdahl=amdahl, usl=usl)))
+    return list(sentences(fit("amdahl", counts, wall_s), fit("usl", counts, wall_s)))
 
 
 def test_a_sure_number_is_given_with_its_interval_and_residuals():
@@ -86,14 +85,27 @@ def test_each_number_is_put_as_sure_as_it_is(counts, law, amdahl, usl):
 def test_an_interval_of_the_whole_range_determines_nothing_and_too_few_counts_give_no_fit():
     amdahl = fit("amdahl", FOUR, [1000, 600, 400, 310])
     whole = {"f": Parameter(value=0.2, low=0.0, high=1.0, at_bound=False)}
-    told_of = {"suite": None, "stage": "a", "device": None, "usl": amdahl}
-    found = CurveFits(amdahl=amdahl.model_copy(update={"parameters": whole}), **told_of)
+    found = amdahl.model_copy(update={"parameters": whole})
     told_of_f = "serial part f is undetermined: anything from 0 to 1 fits (estimate 0.2)."
     assert told_of_f in next(sentences(found))
     assert told([1, 2] * 6, sigma=0.05, noise=0.01) == [
         "Not fitted: Amdahl's law needs at least 3 values of N; 2 were measured.",
         "Not fitted: the universal scalability law needs at least 4 values of N; 2 were measured.",
     ]
+
+
+def test_what_holds_for_several_entries_of_ranks_is_said_once():
+    few = RankFits("a", fit("amdahl", [1, 2], [9, 5]), fit("usl", [1, 2], [9, 5]))
+    enough = few._replace(stage="b", amdahl=fit("amdahl", FOUR * 2, [800, 400, 200, 100] * 2))
+    alone = few._replace(usl=fit("usl", [1], [9]))
+    names = {"a": "pool 8", "b": "pool 16"}
+    (block,) = of_ranks([few, enough, alone], names)
+    amdahl, usl, of_b = block.said
+    assert amdahl.startswith("pool 8: Not fitted: Amdahl's law needs")
+    assert usl.startswith("All configurations: Not fitted: the universal scalability law needs")
+    assert of_b.startswith("pool 16: Amdahl's law, fitted to 8 trials at N = 1, 2, 4 and 8: ")
+    assert [said.partition(":")[0] for said in of_ranks([few], names)[0].said] == ["pool 8"] * 2
+    assert of_ranks([alone], names) == ()
 
 
 PYCYTO = {

@@ -21,6 +21,7 @@ from pyscale.analysis.aggregate import (
 from pyscale.analysis.declared import schema_of
 from pyscale.analysis.doubts import cache_flags, flags_of_any
 from pyscale.analysis.findings import PointFindings, Row
+from pyscale.analysis.fits import RankFits, rank_fits
 from pyscale.analysis.flags import FROM_MEMORY, STRAGGLING, raised
 from pyscale.analysis.intervals import ratio_interval, with_ends
 from pyscale.analysis.ranks.pareto import Advised, advised, with_front
@@ -106,6 +107,8 @@ class LoaderFindings(PointFindings):
     """One for each set of comparable points, by rising N."""
     same_patches: tuple[SamePatches, ...]
     """Whether different factories and readers delivered the same patches."""
+    laws: tuple[RankFits, ...]
+    """Of the time of a patch of all ranks together, one for each entry of which a trial counts."""
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
@@ -140,6 +143,8 @@ def loader_findings(
         keep=keep,
         advised=advised(points),
         same_patches=_same_patches(loading, points),
+        # Each rank has patches of its own: there are N times as many.
+        laws=rank_fits(trials, 1 / pl.col("patches_per_s"), "weak"),
     )
 
 

@@ -19,6 +19,7 @@ from pyscale.analysis.aggregate import (
 )
 from pyscale.analysis.doubts import flags_of_any
 from pyscale.analysis.findings import PointFindings, Row
+from pyscale.analysis.fits import RankFits, rank_fits
 from pyscale.analysis.flags import MOST_REST, UNEVEN, raised
 from pyscale.analysis.intervals import median_with_ends
 from pyscale.analysis.ranks.components import (
@@ -75,6 +76,8 @@ class ReconstructFindings(PointFindings):
     out; either is null where there was none."""
     knees: tuple[Knee, ...]
     """One for each entry of which a trial counts, in the order of the suite."""
+    laws: tuple[RankFits, ...]
+    """Of the time of an iteration, one for each entry of which a trial counts."""
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
@@ -95,6 +98,7 @@ def reconstruct_findings(
         scaling=scaling,
         largest=largest_sizes(trials),
         knees=knees(scaling),
+        laws=rank_fits(trials, pl.col("wall_s"), "strong"),
     )
 
 

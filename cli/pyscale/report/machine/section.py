@@ -365,3 +365,4 @@ def _not_measured(found: list[Bench]) -> Iterator[str]:
         "Other days and other nodes: the trials of a run follow each other within minutes, so "
         "intervals exclude slower changes of the load on shared storage."
     )
+    yield "A law of scaling: every worker does all of the tests, so that none shares any over N."

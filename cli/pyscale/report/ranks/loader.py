@@ -11,7 +11,7 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
 from pyscale.analysis.ranks.pareto import COMPARABLE, Advised
 from pyscale.analysis.trust import trust_in_loading
-from pyscale.report import sentences
+from pyscale.report import laws, sentences
 from pyscale.report.page.values import LOADER, Cell, Row, cell_text
 from pyscale.report.ranks import loadertables as tables
 from pyscale.report.ranks.ranklabels import failed, named, places, ranks, trials_of
@@ -108,6 +108,7 @@ def section(results: Results) -> Section | None:
                 folded=there(laid_out if is_long else None),
                 in_short=there(tables.of_ranks(named(own, names)) if is_long else None),
             ),
+            *laws.of_ranks(findings.laws, names),
         ),
         short=there(tables.short(rows)),
         narrow=3,

@@ -11,7 +11,7 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.ranks.components import COMPUTED, TOTAL, Knee
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.analysis.trust import trust_in_reconstruction
-from pyscale.report import sentences
+from pyscale.report import laws, sentences
 from pyscale.report.advice import NO_LARGER
 from pyscale.report.dictionary import decibels
 from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell, Row
@@ -72,7 +72,10 @@ def section(results: Results) -> Section | None:
         subject="which component scales",
         ran=f"reconstruction of {many} {trials_of(points)}",
         answered=tuple(_answered(points, findings, configurations)),
-        blocks=(Block(said=tuple(failed(points, names)), tables=there(*shown)),),
+        blocks=(
+            Block(said=tuple(failed(points, names)), tables=there(*shown)),
+            *laws.of_ranks(findings.laws, names),
+        ),
         short=there(tables.short(points)),
         narrow=4,
         advises=True,
