@@ -13,17 +13,17 @@ from pyscale.store.taskfiles import read_node
 
 WORKS_WHEN_TOLD = """
 import json, sys
-from pyscale.executors import nodework
-work = nodework._done
+from pyscale.executors import node_prolog
+work = node_prolog._done
 
 def when_told(what):
     print("preparing", flush=True)
     sys.stdin.readline()
     return work(what)
 
-nodework._done = when_told
+node_prolog._done = when_told
 print("here", flush=True)
-nodework.do_once_on_this_node(json.loads(sys.argv[1]))
+node_prolog.do_once_on_this_node(json.loads(sys.argv[1]))
 print("ready", flush=True)
 """
 
