@@ -38,8 +38,8 @@ def of_ranks(curves: Sequence[RankFits], names: Mapping[str, str]) -> tuple[Bloc
     told = [(said, curve.stage) for curve in several for said in sentences(curve.amdahl, curve.usl)]
     lines = []
     for said, stages in grouped(told).items():
-        is_of_all = len(stages) == len(several) > 1
-        where = "All configurations" if is_of_all else few(names[stage] for stage in stages)
+        holds_for_all = len(stages) == len(several) > 1
+        where = "All configurations" if holds_for_all else few(names[stage] for stage in stages)
         lines.append(f"{where}: {said}")
     return (Block(heading="Scaling laws", said=tuple(lines), is_folded=True),) if lines else ()
 
