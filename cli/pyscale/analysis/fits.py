@@ -62,13 +62,8 @@ def curve_fits(trials: pl.DataFrame, *, interleaved: bool = True) -> list[CurveF
             for wall_s, count in zip(curve["wall_s"], workers, strict=True)
         ]
         data = block_means(workers, wall_s, curve["block"].to_list() if interleaved else None)
-        found.append(
-            CurveFits(
-                **dict(zip(GROUP, key, strict=True)),
-                amdahl=_fit("amdahl", data, work.kind),
-                usl=_fit("usl", data, work.kind),
-            )
-        )
+        named = dict(zip(GROUP, key, strict=True))
+        found.append(CurveFits(**named, **_both(data, work.kind)))
     return found
 
 
@@ -85,17 +80,12 @@ def rank_fits(trials: pl.DataFrame, seconds: pl.Expr, scaling: ScalingKind) -> t
 
     `seconds` are those that all ranks together take for as much work at every N.
     """
-    return tuple(
-        RankFits(str(stage), *(_fit(law, data, scaling) for law in SHAPE))
-        for (stage,), own in trials.filter("valid").group_by("stage", maintain_order=True)
-        for data in (
-            block_means(
-                own["workers"].to_list(),
-                own.select(seconds).to_series().to_list(),
-                own["block"].to_list(),
-            ),
-        )
-    )
+    found = []
+    timed = trials.filter("valid").with_columns(_seconds=seconds)
+    for (stage,), own in timed.group_by("stage", maintain_order=True):
+        data = block_means(*(own[name].to_list() for name in ("workers", "_seconds", "block")))
+        found.append(RankFits(str(stage), **_both(data, scaling)))
+    return tuple(found)
 
 
 def fit(
@@ -126,6 +116,10 @@ def fit(
     the intervals cover the truth is told in docs/decisions, intervals of fitted laws.
     """
     return _fit(law, block_means(workers, wall_s, blocks), scaling)
+
+
+def _both(data: Means, scaling: ScalingKind | None) -> dict[LawName, Fit]:
+    return {law: _fit(law, data, scaling) for law in SHAPE}
 
 
 def _fit(law: LawName, data: Means, scaling: ScalingKind | None) -> Fit:
