@@ -20,7 +20,7 @@ from pyscale.doctor.probe import NodeAnswer, Request, answer_file
 from pyscale.errors import UserError, last_line
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.planning.sites import Site
-from pyscale.slurm.commands import NodeState, ask, without_defaults
+from pyscale.slurm.commands import NodeState, ask
 from pyscale_stages.atomic import write_atomically
 
 REQUEST = "request.json"
@@ -139,12 +139,12 @@ class Probes:
     def cancel(self) -> None:
         """Cancel the jobs that have not answered."""
         if self.waiting:
-            ask("scancel", *self.waiting.values(), env=without_defaults("SCANCEL_"))
+            ask("scancel", *self.waiting.values())
 
     def _states(self) -> dict[str, str] | None:
         """State and reason of each job that Slurm still knows of; None where it does not tell."""
         arguments = ("--noheader", f"--name={self.folder.name}", "--format=%i|%T, %r")
-        answer = ask("squeue", *arguments, env=without_defaults("SQUEUE_"))
+        answer = ask("squeue", *arguments)
         if answer.code != 0:
             return None
         lines = (line.strip().partition("|") for line in answer.out.splitlines())

@@ -11,7 +11,7 @@ from typing import Any
 from pyscale.errors import end_of
 from pyscale.executors.submission import is_away
 from pyscale.slurm.accounts import JobEnd
-from pyscale.slurm.commands import ask, without_defaults
+from pyscale.slurm.commands import ask
 from pyscale.slurm.endings import AGAIN, ended_by_slurm
 from pyscale.store.records import LAUNCH_FILE, LaunchRecord, Requested
 from pyscale.store.taskfiles import explain_kill, read_record
@@ -143,7 +143,7 @@ def _told(job_id: str, field: str) -> str | None:
     """What Slurm says of a job, nothing where it does not know it; None where it is silent."""
     answer = ask(
         *("squeue", "--noheader", "--states=all", f"--jobs={job_id}", f"--format={field}"),
-        env=without_defaults("SQUEUE_") | {"SLURM_TIME_FORMAT": "%s"},
+        variables={"SLURM_TIME_FORMAT": "%s"},
     )
     if answer.code != 0:
         return "" if UNKNOWN_JOB in answer.complaint.lower() else None

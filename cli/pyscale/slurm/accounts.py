@@ -7,7 +7,6 @@ import signal
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from pyscale.slurm.commands import without_defaults
 from pyscale.slurm.queue import ENDED, SlurmSilent, answer_of, array_of, elements
 
 TIME_LIMIT_S = 20.0
@@ -62,7 +61,7 @@ def ask_accounts(job_ids: Collection[str]) -> dict[str, JobEnd]:
         *(f"--format={','.join(_FIELDS)}", f"--jobs={','.join(arrays)}"),
         time_limit_s=TIME_LIMIT_S,
         # 0 is no limit to the length of an array's indices.
-        env=without_defaults("SACCT_") | {"SLURM_BITSTR_LEN": "0"},
+        variables={"SLURM_BITSTR_LEN": "0"},
     )
     wanted = set(job_ids)
     return {job_id: end for job_id, end in parse(out).items() if job_id in wanted}

@@ -75,14 +75,24 @@ def ask(
     program: str,
     *arguments: str,
     time_limit_s: float = TIME_LIMIT_S,
-    env: Mapping[str, str] | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> Answer:
-    """Run a command of Slurm; one that is absent or hangs answers with a complaint."""
+    """Run a command of Slurm; one that is absent or hangs answers with a complaint.
+
+    What a user has set for calls by hand, like SQUEUE_STATES, is left out: it changes answers. What
+    they set for sbatch is asked for.
+    """
     configuration = os.environ.get("SLURM_CONF")
     if configuration and not Path(configuration).is_file():
         # Every command would look for it for a minute.
         absent = f"SLURM_CONF names {configuration}, which does not exist: unset SLURM_CONF"
         return Answer(1, "", absent)
+    by_hand = f"{program.upper()}_"
+    env = {
+        key: value
+        for key, value in os.environ.items()
+        if program == "sbatch" or not key.startswith(by_hand)
+    } | dict(variables or {})
     try:
         done = ran([program, *arguments], timeout=time_limit_s, env=env)
     except FileNotFoundError:
@@ -92,15 +102,9 @@ def ask(
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
-def without_defaults(prefix: str) -> dict[str, str]:
-    """The environment without what a user has set for calls by hand: variables like `SQUEUE_…`."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(prefix)}
-
-
 def sinfo(fields: str, *options: str) -> Answer:
-    """Ask for fields of partitions or nodes, whatever the user has set for sinfo by hand."""
-    arguments = ("--noheader", *options, f"--format={fields}")
-    return ask("sinfo", *arguments, env=without_defaults("SINFO_"))
+    """Ask for fields of partitions or nodes."""
+    return ask("sinfo", "--noheader", *options, f"--format={fields}")
 
 
 def nodes_of(partition: str) -> list[NodeState]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pyscale.slurm import commands
-from pyscale.slurm.commands import ask, without_defaults
+from pyscale.slurm.commands import ask
 
 
 def array_of(job_id: str) -> str:
@@ -89,7 +89,7 @@ def jobs_named(name: str) -> dict[str, QueuedJob]:
         *(f"--user={os.getuid()}", f"--name={name}", f"--format={_FORMAT}"),
         time_limit_s=TIME_LIMIT_S,
         # Seconds since 1970 know no time zone; 0 is no limit to the length of an array's indices.
-        env=without_defaults("SQUEUE_") | {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"},
+        variables={"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"},
     )
     return parse(out, name)
 
@@ -97,11 +97,11 @@ def jobs_named(name: str) -> dict[str, QueuedJob]:
 def answer_of(
     program: str,
     *arguments: str,
-    env: Mapping[str, str],
+    variables: Mapping[str, str] | None = None,
     time_limit_s: float = commands.TIME_LIMIT_S,
 ) -> str:
     """What a command of Slurm writes; SlurmSilent where it complains."""
-    answer = ask(program, *arguments, time_limit_s=time_limit_s, env=env)
+    answer = ask(program, *arguments, time_limit_s=time_limit_s, variables=variables)
     if answer.code != 0:
         raise SlurmSilent(f"{program}: {answer.complaint}")
     return answer.out
@@ -142,7 +142,7 @@ def cancel(job_ids: Collection[str]) -> None:
     By id alone: told a name too, scancel forgets which elements waited, and refuses ended jobs.
     """
     arrays = sorted({array_of(job_id) for job_id in job_ids})
-    answer_of("scancel", *arrays, env=without_defaults("SCANCEL_"))
+    answer_of("scancel", *arrays)
 
 
 BEHIND = "waiting for an earlier task of its array"

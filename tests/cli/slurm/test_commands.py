@@ -1,8 +1,10 @@
 """A command of Slurm answers, or it is known why it did not."""
 
+import os
+
 import pytest
 
-from pyscale.slurm.commands import Answer, NodeState, ask, without_defaults
+from pyscale.slurm.commands import Answer, NodeState, ask
 
 
 def test_a_command_that_hangs_or_is_absent_answers_with_a_complaint():
@@ -41,12 +43,26 @@ def test_a_configuration_that_is_gone_is_named_at_once(monkeypatch, tmp_path):
     )
 
 
-def test_what_a_user_has_set_for_one_program_is_left_out(monkeypatch):
-    monkeypatch.setenv("SQUEUE_STATES", "RUNNING")
-    monkeypatch.setenv("SLURM_CONF", "/a/file")
-    environment = without_defaults("SQUEUE_")
-    assert "SQUEUE_STATES" not in environment
-    assert environment["SLURM_CONF"] == "/a/file"
+def test_what_a_user_has_set_for_calls_by_hand_is_left_out_and_kept_for_sbatch(
+    monkeypatch, tmp_path
+):
+    for program in ("squeue", "sacct", "sbatch"):
+        (tmp_path / program).write_text("#!/bin/sh\nexec env\n")
+        (tmp_path / program).chmod(0o755)
+        monkeypatch.setenv(f"{program.upper()}_STATES", "RUNNING")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "squeue"))
+
+    def environment(program, **variables):
+        told = ask(program, variables=variables).out.splitlines()
+        return dict(line.partition("=")[::2] for line in told)
+
+    for program in ("squeue", "sacct"):
+        found = environment(program, SLURM_TIME_FORMAT="%s")
+        assert f"{program.upper()}_STATES" not in found
+        assert found["SLURM_CONF"] == str(tmp_path / "squeue")
+        assert found["SLURM_TIME_FORMAT"] == "%s"
+    assert environment("sbatch")["SBATCH_STATES"] == "RUNNING"
 
 
 ABLE = "idle mixed allocated completing allocated+ idle# mixed-"
