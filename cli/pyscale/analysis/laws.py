@@ -125,7 +125,7 @@ OUTSIDE = {
 """Code and meaning of a parameter that lies, beyond noise, below what its law allows, or above."""
 REFUSALS = {
     "problem-grew": "{law} is a law of one problem; here the work {how}.",
-    "few-counts": "{law} needs at least {needed} values of N; {counts} were measured.",
+    "few-counts": "{law} needs at least {needed} values of N; this curve has {counts}.",
     "few-degrees": "{law} leaves {degrees} of freedom, and needs {least}: measure at more values "
     "of N.",
     "poor-fit": "{law} misses the wall times by {miss:.0f} % (root mean square over N; limit "

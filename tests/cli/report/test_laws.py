@@ -89,8 +89,8 @@ def test_an_interval_of_the_whole_range_determines_nothing_and_too_few_counts_gi
     told_of_f = "serial part f is undetermined: anything from 0 to 1 fits (estimate 0.2)."
     assert told_of_f in next(sentences(found))
     assert told([1, 2] * 6, sigma=0.05, noise=0.01) == [
-        "Not fitted: Amdahl's law needs at least 3 values of N; 2 were measured.",
-        "Not fitted: the universal scalability law needs at least 4 values of N; 2 were measured.",
+        "Not fitted: Amdahl's law needs at least 3 values of N; this curve has 2.",
+        "Not fitted: the universal scalability law needs at least 4 values of N; this curve has 2.",
     ]
 
 
