@@ -5,6 +5,7 @@ with it. Usage: set_up.py, with the Python that `.venv` is to have; the standard
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -12,9 +13,17 @@ import sys
 import tempfile
 from pathlib import Path
 
+try:
+    import tomllib
+except ModuleNotFoundError:
+    version = sys.version.partition(" ")[0]
+    sys.exit(f"error: {version} is too old for pyscale: make setup PYTHON=python3.11, or newer")
+
 ROOT = Path(__file__).resolve().parents[1]
 VENV, LOG = ROOT / ".venv", ROOT / "build" / "setup.log"
-MADE_FROM = ("pyproject.toml", "constraints.txt", "scripts/set_up.py")
+MADE_FROM = ("constraints.txt", "scripts/set_up.py")
+ASKED = ("requires-python", "dependencies", "optional-dependencies")
+"""Of the project's own description: its settings of tools and words install nothing."""
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pyscale"
 MADE_AT = "pyscale-made-at"
 """File in an environment with the path that its programs begin with."""
@@ -23,6 +32,8 @@ MADE_AT = "pyscale-made-at"
 def kept_environment() -> Path:
     """Folder of the environment that these files and this Python make."""
     parts = [(ROOT / name).read_bytes() for name in MADE_FROM]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    parts += [json.dumps([project[name] for name in ASKED]).encode()]
     parts += [sys.version.encode(), sys.base_prefix.encode()]
     digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts))
     return CACHE / "environments" / digest.hexdigest()[:16]
