@@ -17,7 +17,9 @@ try:
     import tomllib
 except ModuleNotFoundError:
     version = sys.version.partition(" ")[0]
-    sys.exit(f"error: {version} is too old for pyscale: make setup PYTHON=python3.11, or newer")
+    sys.exit(
+        f"error: Python {version} is too old for pyscale: make setup PYTHON=python3.11, or newer"
+    )
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV, LOG = ROOT / ".venv", ROOT / "build" / "setup.log"
