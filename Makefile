@@ -2,8 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SETUP_DONE := .venv/.complete
-# What tests find in environments of its own, once for all checkouts of a user.
-TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pyscale/tools
+# What is kept once for all checkouts of a user.
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pyscale
+# A new clone takes from it what mypy found in an earlier one, by the hash of each file.
+export MYPY_CACHE_DIR ?= $(CACHE)/mypy
+# What tests find in environments of its own.
+TOOLS := $(CACHE)/tools
 CELLPOSE4 := $(TOOLS)/cellpose-4.2.1.1
 SNAKEMAKE := $(TOOLS)/snakemake-9.27.1
 # A folder of datasets beside the checkout, as a lab shares it, serves as the mirror.
