@@ -47,7 +47,9 @@ def finished(
     if panels:
         own.append(alt.param(name="panel", value=""))
     height = PANEL_HEIGHT_PX if panels else HEIGHT_PX
-    sized = alt.layer(*layers).properties(width="container", height=height).add_params(*own)
+    # Every change of a whole chart copies all of its layers, and more than once.
+    first, *others = layers
+    sized = alt.layer(first.add_params(*own), *others, width="container", height=height)
     named = dict(zip(("absolute", "relative"), titles, strict=True))
     return Chart(
         id=declared.id,

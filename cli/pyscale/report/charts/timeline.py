@@ -90,6 +90,8 @@ def _spec(first: str, *, lanes: int) -> dict[str, Any]:
         .encode(x="last_s:Q")
     )
     params = [alt.param(name="trial", value=first), alt.param(name="names", value=NAMES)]
-    chart = alt.layer(bars, slowest).properties(width="container", height=LANE_PX * lanes)
-    spec: dict[str, Any] = chart.add_params(*params).to_dict(validate=False)
+    size = {"width": "container", "height": LANE_PX * lanes}
+    spec: dict[str, Any] = alt.layer(bars.add_params(*params), slowest, **size).to_dict(
+        validate=False
+    )
     return spec | {"autosize": AUTOSIZE, "config": config()}
