@@ -11,8 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-import pooch
-from platformdirs import user_data_path
+from platformdirs import user_cache_path, user_data_path
 from pydantic import Field, JsonValue, ValidationError, field_serializer, field_validator
 from pydantic_settings import (
     BaseSettings,
@@ -127,13 +126,13 @@ class Settings(BaseSettings):
     )
     runs_folder: Path = Field(Path("runs"), description="Folder that holds the runs")
     data_folder: Path = Field(
-        Path(pooch.os_cache("pyscale")) / "data", description="Folder that holds datasets"
+        user_cache_path("pyscale") / "data", description="Folder that holds datasets"
     )
     mirror: str | None = Field(
         None, description="Address or folder to fetch from: {mirror}/{dataset}/{file}"
     )
     images_folder: Path = Field(
-        Path(pooch.os_cache("pyscale")) / "images", description="Folder that holds images"
+        user_cache_path("pyscale") / "images", description="Folder that holds images"
     )
     references_folder: Path = Field(
         user_data_path("pyscale") / "references", description="Folder of your own references"

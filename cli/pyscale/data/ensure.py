@@ -8,11 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from pyscale.data.fetch import Fetcher, FetchOptions
 from pyscale.data.progress import TerminalReport, asked
 from pyscale.data.registry import SYNTH_FILE, SYNTH_MOVIE, Kind, load_registry, made_kind
 from pyscale.data.registry import Dataset as Entry
-from pyscale.data.verify import synthetic_kinds
+from pyscale.data.verify import dataset_path, synthetic_kinds
 from pyscale.errors import UserError
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import OWN_STEP, Suite
@@ -85,6 +84,12 @@ def _brought(settings: Settings, suite: Suite | None, *, accept_terms: bool) -> 
     # Of a path only its pixels tell.
     if kind is not None:
         _refuse_other_kind(settings.data, kind, suite)
+    path = dataset_path(settings.data, registry, settings.data_folder)
+    if path is not None:
+        return path.resolve()
+    # What fetches takes a tenth of a second to import.
+    from pyscale.data.fetch import Fetcher, FetchOptions
+
     options, consent = FetchOptions(mirror=settings.mirror), None if accept_terms else asked
     fetcher = Fetcher(registry, settings.data_folder, options, consent, TerminalReport())
     return fetcher.ensure(settings.data).resolve()

@@ -7,6 +7,8 @@ from contextlib import suppress
 from importlib.metadata import files, version
 from pathlib import Path
 
+from platformdirs import user_cache_path
+
 from pyscale_stages.atomic import write_atomically
 
 PROVIDER = "vl-convert-python"
@@ -40,11 +42,9 @@ def vega_bundle() -> str:
 
 
 def _libraries() -> str:
-    import pooch
-
     # Of another `_made` the script is another, though the libraries are the same.
     made_by = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
-    kept = Path(pooch.os_cache("pyscale")) / "page" / f"vega-{version(PROVIDER)}-{made_by}.js"
+    kept = user_cache_path("pyscale") / "page" / f"vega-{version(PROVIDER)}-{made_by}.js"
     # A cache that is damaged or cannot be read or written is as none.
     with suppress(OSError, UnicodeDecodeError):
         return kept.read_text(encoding="utf-8")

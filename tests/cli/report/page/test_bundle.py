@@ -16,7 +16,7 @@ def made(tmp_path, monkeypatch):
         calls.append(1)
         return "window.vega = 1;"
 
-    monkeypatch.setattr("pooch.os_cache", lambda _name: tmp_path / "cache")
+    monkeypatch.setattr(bundle, "user_cache_path", lambda _name: tmp_path / "cache")
     monkeypatch.setattr(bundle, "_made", make)
     return calls
 
