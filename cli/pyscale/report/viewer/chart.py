@@ -78,13 +78,13 @@ def _spec(letters: list[str]) -> dict[str, Any]:
         ),
         own.transform_filter("isValid(datum.low)")
         .mark_rule(aria=False, color=colour("ink"), strokeWidth=1.2)
-        .encode(x=x, xOffset=offset, y="low:Q", y2="high:Q"),
+        .encode(x=x, xOffset=offset, y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
     ]
     if len(letters) <= MOST_LETTERS:
         # They tell the bars apart in grey.
         layers.append(
             own.mark_text(aria=False, dy=-7, fontSize=11, color=colour("ink")).encode(
-                x=x, xOffset=offset, y="top:Q", text="run:N"
+                x=x, xOffset=offset, y=alt.Y("top:Q"), text=alt.Text("run:N")
             )
         )
     first, *others = layers
