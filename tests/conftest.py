@@ -1,5 +1,6 @@
 """Fixtures that every test may use."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -51,6 +52,8 @@ def pytest_configure():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    # As the command has it.
+    gc.set_threshold(100_000)
 
 
 def missing(part, how_to_get_it):

@@ -11,9 +11,9 @@ from plotnine import theme
 def assert_labels_stand_apart(plot):
     """No text overlaps another or leaves the figure, in the size that is saved."""
     figure = (plot + theme(dpi=100)).draw()
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    renderer = canvas.get_renderer()
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    # All has its place then, and nothing its pixels.
+    figure.draw_without_rendering()
     texts = [
         (text.get_text(), text.get_window_extent(renderer))
         for text in figure.findobj(Text)

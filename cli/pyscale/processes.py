@@ -21,6 +21,7 @@ SUBMISSIONS_FOLDER = "submitit"
 _LAUNCHING = {
     "pyscale.executors.controller",
     "pyscale.executors.resident",
+    "pyscale.executors.submitted",
     "submitit.core._submit",
 }
 

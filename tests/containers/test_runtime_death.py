@@ -27,7 +27,7 @@ from trials import one_trial, wait_until_it_says
 
 PATIENCE_S = 300
 WAITS_FOREVER = "echo ready; exec sleep 1000"
-SUBMISSION = "submitit.core._submit"
+SUBMISSION = "pyscale.executors.submitted"
 
 
 @dataclass(frozen=True)

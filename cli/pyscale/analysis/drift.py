@@ -134,11 +134,13 @@ def _of_curve(key: dict[str, str], curve: pl.DataFrame) -> Drift | None:
 
 def _line(at: Array, level: Array, span: int) -> tuple[float, Interval]:
     """Fit a line to blocks: its change over so many positions, with Student's interval."""
-    from scipy.stats import linregress, t
+    from scipy.special import stdtrit
 
-    fitted = linregress(at, level)
-    change = float(fitted.slope) * span
-    reach = float(t.ppf((1 + CONFIDENCE) / 2, len(at) - 2) * fitted.stderr) * span
+    # Around 0, levels that are all the same have a slope of exactly 0.
+    (slope, _), covariance = np.polyfit(at, level - level.mean(), 1, cov=True)
+    change = float(slope) * span
+    quantile = stdtrit(len(at) - 2, (1 + CONFIDENCE) / 2)
+    reach = float(quantile * np.sqrt(covariance[0, 0])) * span
     return change, Interval(change - reach, change + reach, CONFIDENCE)
 
 
@@ -146,7 +148,7 @@ def _apart(
     first: float, first_at: float, at: Array, level: Array, slope: float
 ) -> tuple[float, float]:
     """Distance of the first block from the line of the later ones, and its chance."""
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     offset, first_offset = at - at.mean(), first_at - at.mean()
     expected = level.mean() + slope * first_offset
@@ -159,7 +161,7 @@ def _apart(
     # Later blocks without scatter leave nothing to chance.
     if error == 0:
         return change, float(first == expected)
-    return change, float(2 * t.sf(abs(first - expected) / error, degrees))
+    return change, float(2 * stdtr(degrees, -abs(first - expected) / error))
 
 
 def _is_drift(change: float, interval: Interval) -> bool:

@@ -102,7 +102,7 @@ def _start(scaled: Array, target: Array) -> Array:
 
 def scatter_of(data: Means, found: Solution) -> Scatter:
     """Scale of the errors, and whether the law misses more than the trials scatter."""
-    from scipy.stats import f
+    from scipy.special import fdtrc
 
     law_degrees = len(data.workers) - len(found.values)
     miss = float(np.sqrt(np.sum(found.residuals**2) / law_degrees))
@@ -111,6 +111,6 @@ def scatter_of(data: Means, found: Solution) -> Scatter:
     if not data.degrees:
         return Scatter(pooled, law_degrees, None, miss)
     scatter = max(data.squares / data.degrees, TIMED_TO**2)
-    if f.sf(lack / law_degrees / scatter, law_degrees, data.degrees) >= MISFIT_CHANCE:
+    if fdtrc(law_degrees, data.degrees, lack / law_degrees / scatter) >= MISFIT_CHANCE:
         return Scatter(pooled, law_degrees + data.degrees, True, miss)
     return Scatter(float(np.sqrt(lack / law_degrees)), law_degrees, False, miss)

@@ -121,7 +121,7 @@ def _law_of_blocks(blocks: int) -> Array:
 
 
 def _normal(count: int, deviation: float) -> Array:
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     # The statistic counts in whole steps, so that half of one is added.
-    return np.asarray(norm.cdf((np.arange(count + 1) + 0.5 - count / 2) / deviation))
+    return np.asarray(ndtr((np.arange(count + 1) + 0.5 - count / 2) / deviation))

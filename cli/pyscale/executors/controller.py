@@ -6,6 +6,7 @@ Run as `python -m pyscale.executors.controller PID FOLDER`, where PID is pyscale
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -26,6 +27,11 @@ class MortalExecutor(LocalExecutor):
         assert isinstance(job, LocalJob)
         assert job._process is not None
         return job._process
+
+    @property
+    def _submitit_command_str(self) -> str:
+        program = (sys.executable, "-u", "-m", "pyscale.executors.submitted")
+        return shlex.join([*program, str(self.folder)])
 
     def _submit_command(self, command: str) -> LocalJob[Any]:
         process = subprocess.Popen(

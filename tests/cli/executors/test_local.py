@@ -259,7 +259,7 @@ class TestMoreTasksThanWorkers:
         assert returncodes(folders) == [1, -9, 0, 0, 0]
 
 
-@pytest.mark.parametrize("module", ["pyscale.executors.controller", "submitit.core._submit"])
+@pytest.mark.parametrize("module", ["pyscale.executors.controller", "pyscale.executors.submitted"])
 def test_nothing_outlives_a_link_of_the_chain_that_is_killed(start, tasks, module):
     folder = tasks / "task"
     running = start(batch_of({folder: python(WAITS_FOREVER)}))

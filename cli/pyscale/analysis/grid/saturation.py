@@ -109,7 +109,7 @@ def _poor(miss: float) -> str:
 def _solve(area: Array, measured: Array) -> tuple[list[float], list[float], Array] | None:
     """Ceiling and half, half-widths of their intervals, and residuals; None if not determined."""
     from scipy.optimize import least_squares
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     # Scaled by these, both columns of slopes are about as large, and their rank means something.
     scale = np.array([measured.max(), area.max()])
@@ -146,7 +146,7 @@ def _solve(area: Array, measured: Array) -> tuple[list[float], list[float], Arra
     # HC3: the closer a size draws the curve to itself, the more its residual hides.
     meat = (slopes.T * (errors / (1 - leverage)) ** 2) @ slopes
     covariance = bread @ meat @ bread
-    quantile = t.ppf((1 + CONFIDENCE) / 2, len(area) - len(scale))
+    quantile = stdtrit(len(area) - len(scale), (1 + CONFIDENCE) / 2)
     reach = quantile * np.sqrt(np.diag(covariance)) * scale
     return solved.x.tolist(), reach.tolist(), np.asarray(solved.fun)
 

@@ -1,4 +1,7 @@
-"""A chart of the page, and what all of them have."""
+"""A chart of the page, and what all of them have.
+
+Channels are objects: Altair compares one that is a string with its whole schema.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,9 @@ def finished(
     if panels:
         own.append(alt.param(name="panel", value=""))
     height = PANEL_HEIGHT_PX if panels else HEIGHT_PX
-    sized = alt.layer(*layers).properties(width="container", height=height).add_params(*own)
+    # Every change of a whole chart copies all of its layers, and more than once.
+    first, *others = layers
+    sized = alt.layer(first.add_params(*own), *others, width="container", height=height)
     named = dict(zip(("absolute", "relative"), titles, strict=True))
     return Chart(
         id=declared.id,
@@ -85,14 +90,14 @@ def stack_chart(stack: Stack) -> Chart:
         level = rows.transform_calculate("level", chosen(absolute.level, relative.level))
         level = level.transform_aggregate(groupby=[bar], level="max(level)")
         layers += [
-            level.mark_tick(thickness=thickness, color=colour(name)).encode(x=x, y="level:Q")
+            level.mark_tick(thickness=thickness, color=colour(name)).encode(x=x, y=alt.Y("level:Q"))
             # With an edge it is seen on every part.
             for name, thickness in (("edge", 4), ("ink", 2))
         ]
     if stack.crossed:
         crosses = rows.transform_filter(f"datum.{stack.crossed}")
         crosses = crosses.transform_aggregate(groupby=[bar], total="sum(shown)")
-        layers.append(crosses.mark_point(**cross(yOffset=-10)).encode(x=x, y="total:Q"))
+        layers.append(crosses.mark_point(**cross(yOffset=-10)).encode(x=x, y=alt.Y("total:Q")))
     return finished(
         stack,
         layers,

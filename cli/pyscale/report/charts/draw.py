@@ -125,7 +125,8 @@ class _Layers:
                 line = rows.mark_line(color=colour("ideal"), **dashes())
                 band = rows.mark_area(opacity=0.16, color=colour("single"))
                 bands = [band.encode(**self.between(*ENDS))] if has_ends else []
-                return [*bands, line.encode(**self.at(), detail=["curve:N", "title:N"])]
+                detail = [alt.Detail("curve:N"), alt.Detail("title:N")]
+                return [*bands, line.encode(**self.at(), detail=detail)]
             case "law":
                 band = rows.mark_area(opacity=0.15).encode(**self.between(*ENDS), tooltip=told)
                 line = rows.mark_line(strokeWidth=1.3, strokeDash=[1.5, 2.5]).encode(**self.at())
@@ -142,7 +143,7 @@ class _Layers:
                 bars = rows.mark_rule(color=grey, strokeWidth=1.2, **self.aside)
                 hollow: dict[str, Any] = {"filled": False, "size": 50, "strokeWidth": 1.3}
                 points = rows.mark_point(color=grey, **hollow, **self.aside)
-                detail = [f"{self.plot.series}:N", "title:N"]
+                detail = [alt.Detail(f"{self.plot.series}:N"), alt.Detail("title:N")]
                 return [
                     line.encode(**self.at(), detail=detail),
                     *([bars.encode(**self.between(*ENDS))] if has_ends else []),
@@ -174,7 +175,8 @@ class _Layers:
         return {self.across: self.value(end), "y" if self.plot.lanes else "x": self.along}
 
     def between(self, low: str, high: str) -> dict[str, Any]:
-        return self.at(low) | {f"{self.across}2": f"{self.column}{high}:Q"}
+        end = alt.X2 if self.plot.lanes else alt.Y2
+        return self.at(low) | {f"{self.across}2": end(f"{self.column}{high}:Q")}
 
     def value(self, end: str) -> Any:
         """Axis of what was measured; the caption of the chart names it."""
@@ -225,7 +227,8 @@ class _Layers:
             level=f"max({self.plot.level})"
         )
         rule = once.mark_rule(color=colour("ideal"), **dashes())
-        line: alt.Chart = rule.encode(**{self.across: "level:Q"})
+        at = alt.X if self.plot.lanes else alt.Y
+        line: alt.Chart = rule.encode(**{self.across: at("level:Q")})
         return line
 
     @property
@@ -244,5 +247,10 @@ class _Layers:
         # Between two points of the front lies nothing that was measured, and no promise of it.
         line = rows.mark_line(interpolate="step-before", strokeWidth=1.3, color=colour("quiet"))
         text = rows.mark_text(align="left", dx=8, dy=-8, color=colour("quiet"), fontSize=TEXT_PX)
-        labels = [text.encode(**self.at(), text="label:N")] if len(self.plot.panels) == 1 else []
-        return [line.encode(**self.at(), order=f"{self.plot.along.column}:Q"), *labels]
+        labels = (
+            [text.encode(**self.at(), text=alt.Text("label:N"))]
+            if len(self.plot.panels) == 1
+            else []
+        )
+        order = alt.Order(f"{self.plot.along.column}:Q")
+        return [line.encode(**self.at(), order=order), *labels]

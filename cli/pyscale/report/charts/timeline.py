@@ -79,7 +79,7 @@ def _spec(first: str, *, lanes: int) -> dict[str, Any]:
     }
     bars = pieces.mark_bar(clip=True).encode(
         x=x,
-        x2="end_s:Q",
+        x2=alt.X2("end_s:Q"),
         y=worker,
         color=alt.Color("part:N", scale=tints, legend=None),
         tooltip=tooltips(seen),
@@ -87,9 +87,11 @@ def _spec(first: str, *, lanes: int) -> dict[str, Any]:
     slowest = (
         trial.transform_filter("datum.workers > 1")
         .mark_rule(color=colour("ideal"), **dashes())
-        .encode(x="last_s:Q")
+        .encode(x=alt.X("last_s:Q"))
     )
     params = [alt.param(name="trial", value=first), alt.param(name="names", value=NAMES)]
-    chart = alt.layer(bars, slowest).properties(width="container", height=LANE_PX * lanes)
-    spec: dict[str, Any] = chart.add_params(*params).to_dict(validate=False)
+    size = {"width": "container", "height": LANE_PX * lanes}
+    spec: dict[str, Any] = alt.layer(bars.add_params(*params), slowest, **size).to_dict(
+        validate=False
+    )
     return spec | {"autosize": AUTOSIZE, "config": config()}

@@ -59,7 +59,7 @@ def test_vega_lite_takes_every_chart_without_a_warning(results, request, capfd):
     results = request.getfixturevalue(results)
     rows = datasets(results)
     for chart in charts(results):
-        alt.Chart.from_dict(chart.spec)
+        alt.LayerChart.validate(chart.spec)
         vl_convert.vegalite_to_vega(chart.spec | {"datasets": rows}, show_warnings=True)
     assert capfd.readouterr() == ("", "")
 
