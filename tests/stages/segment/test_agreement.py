@@ -149,6 +149,7 @@ def test_truth_gives_the_quality_of_the_second_output_or_of_the_frames_of_a_wind
         assert bench.quality(folder, movie / "truth" / "camera")["ap_iou50"] >= 0.85
 
 
+@pytest.mark.usefixtures("kept_model")
 def test_where_the_first_frames_count_the_truth_of_the_others_does_not(bench, frames, movie):
     first = bench.done("run", frames, movie_frames=2)
     truth = movie / "truth" / "camera"
