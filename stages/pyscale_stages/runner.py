@@ -6,6 +6,7 @@ import time
 import traceback
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -119,13 +120,16 @@ def _by_name(samples: Iterable[Sample]) -> dict[str, tuple[dict[str, Any], ...]]
 
 def installed_versions(packages: Iterable[str]) -> dict[str, str]:
     """Versions of the distributions that shape a stage's result."""
-    found = {}
-    for package in (*CORE_PACKAGES, *packages):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+    return {package: _version(package) for package in (*CORE_PACKAGES, *packages)}
+
+
+@cache
+def _version(package: str) -> str:
+    # All that a distribution says of itself is read for it: once, where a process does many tasks.
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _input_files(stage: Stage, spec: TaskSpec) -> list[Path]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -185,12 +187,28 @@ def import_cellpose(cellpose: int) -> None:
         from pyscale_stages.torchdevice import make_torchvision_importable
 
         make_torchvision_importable()
-        import_module("cellpose.models")
+        with _without("matplotlib"):
+            import_module("cellpose.models")
         return
     from pyscale_stages.segment.networks import kept_by_numba
 
-    with kept_by_numba():
+    with kept_by_numba(), _without("matplotlib"):
         import_module("cellpose.models")
+
+
+@contextmanager
+def _without(library: str) -> Iterator[None]:
+    """Hide a library that was not imported yet from what would import it if it is there."""
+    # Cellpose has Matplotlib for figures that nobody here asks for, and images do not have it: its
+    # import would take a third of a second of every task.
+    if library in sys.modules:
+        yield
+        return
+    sys.modules[library] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[library]
 
 
 def model_folder() -> Path:

@@ -10,8 +10,8 @@ from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.registry import later
 from pyscale_stages.segment import models
-from pyscale_stages.segment.agreement import check
 from pyscale_stages.segment.calls import ModelCalls, load_for_tasks
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, centre_crop, open_labels
 from pyscale_stages.segment.models import CELLPOSE_OF_MODEL, Limits
@@ -155,7 +155,7 @@ STAGE = Stage(
     ),
     run=run,
     merge=merge,
-    check=check,
+    check=later("segment.agreement", "check"),
     method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
     extra="segment",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Labels = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -75,6 +77,9 @@ def count_contacts(labels: Sequence[Labels]) -> Ints:
 
 def contacts_of(frame: int, labels: Sequence[Labels]) -> pl.DataFrame:
     """Table of the pairs of cells that touch in a frame."""
+    # A segmentation imports this module, and writes no table.
+    import polars as pl
+
     names = ("frame", "label_a", "label_b", "contact_px")
     rows = np.insert(count_contacts(labels)[:, :3], 0, frame, axis=1)
     return pl.DataFrame(rows, dict.fromkeys(names, pl.Int64), orient="row").cast(pl.Int32)

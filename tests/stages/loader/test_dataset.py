@@ -18,7 +18,7 @@ from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.slides.synthetic import SlidesParams, write_slides
 
-SLIDES = SlidesParams(slides=3, height_px=2304, width_px=1536, seed=4)
+SLIDES = SlidesParams(slides=3, height_px=2304, width_px=640, seed=4)
 """Higher than the picture in which tissue is found, so that it is a smaller picture of them."""
 WHERE = ("x", "y", "level", "patch_size", "mpp")
 

@@ -1,13 +1,17 @@
 """A small synthetic movie, segmented once."""
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from pyscale_stages.contract import TaskSpec
+from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment.params import EMBEDDED_MODEL
+from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
+from pyscale_stages.task import Task
 from stagetasks import Bench
 
 CELLPOSE4_VARIABLE = "PYSCALE_TEST_CELLPOSE4"
@@ -15,6 +19,26 @@ CELLPOSE4_VARIABLE = "PYSCALE_TEST_CELLPOSE4"
 MOVIE = SynthParams(
     seed=950_001, frames=5, height_px=128, width_px=144, cells=22, cell_types=2, radius_px=8
 )
+
+
+@contextmanager
+def _kept_model():
+    """Build the embedded model once for the tasks of this block, as a warm worker does."""
+    from pyscale_stages.segment import calls
+    from pyscale_stages.segment.stage import STAGE
+
+    task = Task(STAGE, TaskSpec(stage="segment", inputs=()), SegmentParams(), SpanRecorder(0.0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calls, "_LOADED", {})
+        STAGE.preload(task)
+        yield
+
+
+@pytest.fixture(scope="module")
+def kept_model():
+    """Tasks of the module do not each build the model."""
+    with _kept_model():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -46,9 +70,9 @@ def whole(segmented):
 @pytest.fixture(scope="session")
 def windows(frames, tmp_path_factory):
     """Output folders of three uneven windows of the movie."""
-    return Bench("segment", tmp_path_factory.mktemp("windows")).windows(
-        frames, (0, 2), (2, 3), (3, 5)
-    )
+    bench = Bench("segment", tmp_path_factory.mktemp("windows"))
+    with _kept_model():
+        return bench.windows(frames, (0, 2), (2, 3), (3, 5))
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import pytest
 
 from pyscale_stages.contract import Window
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack
+from pyscale_stages.segment.models import import_cellpose
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.truth.matching import Matches, match_cells
 
@@ -68,7 +69,8 @@ def test_cells_match_where_they_share_half_of_their_union(reference, other, matc
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_as_many_cells_match_as_an_assignment_of_all_to_all_finds(seed):
-    # Its import compiles functions for seconds.
+    # Without this, its import compiles functions for seconds.
+    import_cellpose(3)
     from cellpose.metrics import average_precision
 
     rng = np.random.default_rng(seed)
@@ -147,6 +149,7 @@ def test_truth_gives_the_quality_of_the_second_output_or_of_the_frames_of_a_wind
         assert bench.quality(folder, movie / "truth" / "camera")["ap_iou50"] >= 0.85
 
 
+@pytest.mark.usefixtures("kept_model")
 def test_where_the_first_frames_count_the_truth_of_the_others_does_not(bench, frames, movie):
     first = bench.done("run", frames, movie_frames=2)
     truth = movie / "truth" / "camera"

@@ -31,7 +31,7 @@ def test_limits_are_percentiles_of_what_was_seen_and_one_value_has_none():
 
 
 @pytest.fixture
-def labels_of(bench, tmp_path):
+def labels_of(bench, tmp_path, kept_model):
     """Segment frames with or without a valid area; give the labels."""
 
     def run(frames, seen=None, /, **options):
@@ -58,16 +58,16 @@ def moved(movie):
 
 @pytest.mark.slow
 def test_frames_that_were_seen_whole_give_the_same_labels(labels_of, moved):
-    frames, _ = moved
+    frames = moved[0][1:]
     seen_whole = labels_of(frames, np.ones_like(frames, np.uint8))
     assert np.array_equal(seen_whole, labels_of(frames))
 
 
 @pytest.mark.slow
 def test_cells_are_those_of_the_frame_without_its_unseen_strip(labels_of, moved):
-    frames, seen = moved
-    labels = [labels_of(frames, given)[1, UNSEEN_PX:] for given in (seen, None)]
-    alone = labels_of(frames[:, UNSEEN_PX:])[1]
+    frames, seen = (each[1:] for each in moved)
+    labels = [labels_of(frames, given).squeeze()[UNSEEN_PX:] for given in (seen, None)]
+    alone = labels_of(frames[:, UNSEEN_PX:]).squeeze()
     by_seen, by_all = (np.mean((one > 0) == (alone > 0)) for one in labels)
     assert by_seen > max(0.98, by_all)
 
@@ -78,7 +78,7 @@ def test_a_window_reads_its_own_part_and_an_estimate_of_the_diameter_uses_the_sa
 ):
     whole = labels_of(*moved)
     assert np.array_equal(labels_of(*moved, frames=(1, 2)).squeeze(), whole[1])
-    assert labels_of(*moved, estimate_diameter=True).any()
+    assert labels_of(*moved, frames=(1, 2), estimate_diameter=True).any()
 
 
 def test_a_valid_area_of_other_frames_is_refused(bench, moved, movie_of):

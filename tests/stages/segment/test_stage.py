@@ -3,12 +3,15 @@
 import shutil
 
 import numpy as np
+import pytest
 import tifffile
 
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment.labels import LABELS_FILE
+
+pytestmark = pytest.mark.usefixtures("kept_model")
 
 
 def labels_in(folder):

@@ -29,9 +29,9 @@ def slides(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """A slide of as many pixels as a small biopsy has."""
+    """A slide of many tiles."""
     path = tmp_path_factory.mktemp("large") / "slide.svs"
-    write_slide(path, SlidesParams(slides=1))
+    write_slide(path, SlidesParams(slides=1, height_px=2048, width_px=2048))
     return path
 
 
@@ -106,11 +106,11 @@ def test_a_large_slide_has_tissue_on_glass_that_differs_everywhere_in_as_many_by
     red, green, blue = (thumbnail[tissue > 0][:, c].mean() for c in range(3))
     assert green < blue < red, "tissue is pink to purple"
     assert thumbnail[tissue == 0].mean() > 225, "glass is nearly white"
-    assert 0.1 < large.stat().st_size / 4096**2 < 0.35
+    assert 0.1 < large.stat().st_size / 2048**2 < 0.35
     # Tiles that repeat would be read faster than those of a real slide.
     with tifffile.TiffFile(large) as tiff:
         tiles = [hash(tile.tobytes()) for tile, *_ in tiff.pages[0].segments() if tile is not None]
-    assert len(set(tiles)) == len(tiles) == 256
+    assert len(set(tiles)) == len(tiles) == 64
 
 
 def test_every_slide_shows_another_specimen(slides):
@@ -161,7 +161,7 @@ def test_the_size_of_pixels_is_that_asked_for_and_nuclei_grow_with_it(tmp_path):
 @pytest.mark.slow
 def test_what_may_pass_four_gigabytes_is_a_bigtiff(tmp_path):
     # Stopped at its first row: the kind of file is decided before.
-    params = SlidesParams(slides=1, height_px=40_000, width_px=40_000)
+    params = SlidesParams(slides=1, height_px=200_000, width_px=4_000)
     with pytest.raises(KeyboardInterrupt):
         write_slide(tmp_path / "large.svs", params, advance=stop)
     assert (tmp_path / "large.svs").read_bytes()[:4] == b"II+\0"
@@ -182,8 +182,8 @@ def test_memory_does_not_grow_with_the_height(tmp_path):
         done = subprocess.run(arguments, check=True, capture_output=True, text=True)
         return int(done.stdout)
 
-    raw_kib = 3 * 512 * (24_000 - 1024) // 1024
-    assert peak_kib(24_000) - peak_kib(1024) < raw_kib / 3
+    raw_kib = 3 * 512 * (12_000 - 1024) // 1024
+    assert peak_kib(12_000) - peak_kib(1024) < raw_kib / 3
 
 
 def test_slides_are_whole_or_not_there_and_made_with_other_parameters_never_overwritten(

@@ -68,6 +68,7 @@ def test_pixels_come_back_from_every_lossless_compression(
     write_tiled, picture, compression, predictor, byteorder
 ):
     packed = {"compression": compression, "predictor": predictor, "byteorder": byteorder}
+    picture = picture[:300, 200:600]
     slide = open_tiled_tiff(write_tiled("slide.tif", picture, **packed))
     for level, y0, x0, height, width in _regions(slide, 5):
         expected = picture[y0 : y0 + height, x0 : x0 + width]
