@@ -64,11 +64,10 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
 def _median_ranks(count: int, confidence: float) -> tuple[int, float]:
     """Rank from either end that encloses the median of so many values, and how often it does."""
     # scipy.stats takes half a second to import.
-    from scipy.special import betainc
+    from scipy.special import bdtr
 
     # Rank 1 reaches the confidence here, and coverage falls as the rank rises.
-    below = np.arange(count // 2)
-    coverages = 1 - 2 * betainc(count - below, below + 1, 0.5)
+    coverages = 1 - 2 * bdtr(np.arange(count // 2), count, 0.5)
     rank = int((coverages >= confidence).sum())
     return rank, float(coverages[rank - 1])
 
