@@ -8,6 +8,8 @@ cluster_log=build/tests-of-the-cluster.log
 mkdir -p build
 # Hundreds of processes import pyscale, and each would compile it where nothing is kept.
 export PYTHONDONTWRITEBYTECODE=
+# Threads that wait for each other's part of a small computation sleep, and leave the core to tests.
+export OMP_WAIT_POLICY=PASSIVE
 
 alone=tests/integration/test_causes.py
 run() { "$pytest" --durations=15 "$@"; }

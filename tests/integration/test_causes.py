@@ -2,11 +2,14 @@
 
 import json
 import shutil
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from commandline import answer_in
+from commandline import answer_in, answer_of
+from movingsquares import write_crowds
 from provoked import (
     HOW_TO_GET_THEM,
     before_all_others,
@@ -30,46 +33,16 @@ data = "labels"
 inputs = { labels = "movie" }
 params = { gap_frames = 1, overlap_frames = 2 }
 """
-SMALL_CELLS = {"radius_px": 3, "speed_px": 0.5, "division_rate": 0, "max_drift_px": 0}
-EVENLY_CROWDED = ("--frames", "24", "--cells", "4000")
-CROWDED_LATE = (
-    "--frames",
-    "90",
-    "--cells",
-    "250",
-    "--density",
-    "burst",
-    "--set",
-    "density_peak=20",
-)
+FEW = [1500] * 24
+MANY = [4000] * 24
+MANY_LATE = [150] * 16 + [5000] * 16
+"""Cells of each frame, whose time grows with their square."""
 
 
-def pyscale(folder, *arguments, groups=(), env=None):
-    """Run a command in a folder of its own and return its answer."""
-    own = {"PYSCALE_DATA_FOLDER": folder / "data", "PYSCALE_RUNS_FOLDER": folder / "runs"}
-    before = started_in(*groups)
-    told = answer_in(folder, *arguments, before=before, **own, **(env or {}))
-    assert told.code == 0, told.err
-    return told.out
-
-
-@pytest.fixture(scope="module")
-def labels_of(tmp_path_factory):
-    """Make a synthetic movie and give its exact labels."""
-    folder = tmp_path_factory.mktemp("movies")
-
-    def make(*how):
-        settings = [f"--set={name}={value}" for name, value in SMALL_CELLS.items()]
-        name = f"cells{len(list(folder.glob('data/*')))}"
-        movie = Path(pyscale(folder, "data", "synth", name, *how, *settings).strip())
-        return movie.parent / "truth" / "camera" / "labels_ch0.ome.tif"
-
-    return make
-
-
-@pytest.fixture(scope="module")
-def even(labels_of):
-    return labels_of(*EVENLY_CROWDED)
+@pytest.fixture
+def labels(tmp_path):
+    """Write a movie of as many cells in each frame as are given."""
+    return partial(write_crowds, tmp_path / "labels.ome.tif")
 
 
 @pytest.fixture
@@ -91,17 +64,23 @@ def first_in_line(missing):
 
 
 @pytest.fixture
-def measured(tmp_path, cores, first_in_line):
-    """Measure the suite on labels at N = 1 and 2, and give what is said to limit N = 2."""
+def measured(tmp_path, cores, first_in_line, monkeypatch, capsys):
+    """Measure the suite on labels at N = 1 and 2, and give what is said to limit N = 2.
+
+    `during`: what goes on while it is measured.
+    """
     del cores
+    monkeypatch.chdir(tmp_path)
     suite = tmp_path / "linking.toml"
     suite.write_text(SUITE)
 
-    def measure(labels, *groups, cache="warm", env=None):
-        options = ("--workers", "1,2", "--repeats", "1", "--cache", cache)
-        all_groups = (first_in_line, *groups)
-        pyscale(tmp_path, "run", suite, "--data", labels, *options, groups=all_groups, env=env)
-        (stage,) = json.loads(pyscale(tmp_path, "advise", "--json"))["stages"]
+    def measure(labels, *groups, cache="warm", during=None, env=None):
+        words = ("run", suite, "--data", labels, "--workers", "1,2", "--repeats", "1")
+        before = started_in(first_in_line, *groups)
+        with during or nullcontext():
+            told = answer_in(tmp_path, *words, "--cache", cache, before=before, **(env or {}))
+        assert told.code == 0, told.err
+        (stage,) = json.loads(answer_of(capsys, "pyscale", "advise", "--json").out)["stages"]
         (limit,) = (found for found in stage["limits"] if found["workers"] == 2)
         return dict(limit)
 
@@ -115,32 +94,31 @@ def main_cause(limit):
     return str(first["code"])
 
 
-def test_a_straggler_is_named_imbalance(measured, labels_of):
+def test_a_straggler_is_named_imbalance(measured, labels):
     """Nearly all cells lie in the second half of the movie, the second worker's."""
-    assert main_cause(measured(labels_of(*CROWDED_LATE))) == "imbalance"
+    assert main_cause(measured(labels(MANY_LATE))) == "imbalance"
 
 
-def test_a_delay_before_every_task_is_named_start_up(measured, even, tmp_path):
+def test_a_delay_before_every_task_is_named_start_up(measured, labels, tmp_path):
     """It comes twice at N = 2, before the windows and before the merge."""
-    delay_s = 6.0
-    limit = measured(even, env=slow_interpreter(tmp_path / "site", seconds=delay_s))
+    delay_s = 3.0
+    limit = measured(labels(FEW), env=slow_interpreter(tmp_path / "site", seconds=delay_s))
     assert main_cause(limit) == "start-up"
     # Imports alone, which grow with N too, cost a second.
     assert limit["causes"][0]["seconds"] > delay_s
 
 
-def test_reading_from_a_slow_disk_is_named_reading(measured, even, tmp_path):
+def test_reading_from_a_slow_disk_is_named_reading(measured, labels, tmp_path):
     """Both workers share its bandwidth, so that two read no faster than one."""
     with disk_of_its_own(tmp_path, mebibytes=16) as disk:
-        labels = Path(shutil.copy(even, disk))
-        bytes_per_s = labels.stat().st_size // 8
-        with slow_disk(disk, bytes_per_s=bytes_per_s) as group:
-            assert main_cause(measured(labels, group, cache="cold")) == "reading"
+        there = Path(shutil.copy(labels(FEW), disk))
+        with slow_disk(disk, bytes_per_s=there.stat().st_size // 8) as group:
+            assert main_cause(measured(there, group, cache="cold")) == "reading"
 
 
 def test_another_program_on_a_worker_s_core_is_named_contention(
-    measured, even, cores, first_in_line
+    measured, labels, cores, first_in_line
 ):
     """It takes the core that only the second worker runs on."""
-    with busy_core(cores[1], first_in_line, processes=2):
-        assert main_cause(measured(even)) == "contention"
+    other = busy_core(cores[1], first_in_line, processes=2)
+    assert main_cause(measured(labels(MANY), during=other)) == "contention"

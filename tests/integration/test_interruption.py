@@ -26,22 +26,25 @@ from waitingforruns import living, only_run, wait_for_event
 
 PATIENCE_S = 300.0
 """With processes that do what they should, on a busy machine."""
-OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-outputs", "all")
+OPTIONS = ("--repeats", "1", "--only", "contact", "--keep-outputs", "all")
+SEVERAL = ("--workers", "1,2", *OPTIONS)
+of_several_trials = pytest.mark.parametrize("process", ["1,2"], indirect=True)
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
     data = write_moving_squares(folder / "labels.ome.tif")
-    assert answer_in(folder, "run", "labels", "--data", data, *OPTIONS).code == 0
+    assert answer_in(folder, "run", "labels", "--data", data, *SEVERAL).code == 0
     (path,) = (folder / "runs").iterdir()
     return outputs(RunFolder(path))
 
 
 @pytest.fixture
-def process(start, labels, held):
-    """A pyscale that has begun a run, whose first tasks stand still."""
-    begun = start("run", "labels", "--data", labels, *OPTIONS)
+def process(request, start, labels, held):
+    """A pyscale that has begun a run, of one task if no more is said, which stands still."""
+    workers = getattr(request, "param", "1")
+    begun = start("run", "labels", "--data", labels, "--workers", workers, *OPTIONS)
     wait_for_event("submitted", begun)
     return begun
 
@@ -58,6 +61,7 @@ def interrupted(process):
 
 
 @pytest.mark.slow
+@of_several_trials
 def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
     pyscale, process, held, undisturbed
 ):
@@ -71,6 +75,7 @@ def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
 
 
 @pytest.mark.slow
+@of_several_trials
 def test_killed_again_and_again_a_run_completes_with_the_same_results(
     start, process, held, undisturbed
 ):
@@ -95,7 +100,7 @@ def test_killed_again_and_again_a_run_completes_with_the_same_results(
 def test_cancel_ends_a_detached_run_and_resume_finishes_it(
     pyscale, start, labels, held, undisturbed
 ):
-    process = start("run", "labels", "--data", labels, "--detach", *OPTIONS)
+    process = start("run", "labels", "--data", labels, "--detach", *SEVERAL)
     name, _ = process.communicate()
     run = RunFolder(Path("runs") / name.strip())
     # The command returns once the run is its process's own: it can be cancelled at once.
@@ -159,7 +164,7 @@ def on_a_terminal(*words):
 @pytest.mark.slow
 @pytest.mark.usefixtures("held")
 def test_a_run_ends_with_its_terminal(labels):
-    process, terminal = on_a_terminal("run", "labels", "--data", labels, *OPTIONS)
+    process, terminal = on_a_terminal("run", "labels", "--data", labels, "--workers", "1", *OPTIONS)
     wait_for_event("submitted", process)
     os.close(terminal)
     assert process.wait() == 130
@@ -170,7 +175,8 @@ def test_a_run_ends_with_its_terminal(labels):
 
 @pytest.mark.slow
 def test_a_detached_run_outlives_the_terminal_and_a_shell_that_tells_it_to_hang_up(labels, held):
-    process, terminal = on_a_terminal("run", "labels", "--data", labels, "--detach", *OPTIONS)
+    words = ("run", "labels", "--data", labels, "--detach", "--workers", "1")
+    process, terminal = on_a_terminal(*words, *OPTIONS)
     assert process.wait() == 0
     os.close(terminal)
     run = only_run()

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from commandline import answer_in
+from commandline import answer_in, answer_of
 from pyscale.store.folder import RunFolder
 from pyscale_stages.moviewriter import write_movie
 
@@ -136,9 +136,10 @@ def test_a_check_that_fails_is_not_passed_over(run, tmp_path):
         (("labels", *DATA, "--workers", "1,2", "--scaling", "weak"), "this run compares none"),
     ],
 )
-def test_strict_is_refused_where_it_could_never_fail(run, arguments, sentence):
+def test_strict_is_refused_where_it_could_never_fail(run, arguments, sentence, capsys, monkeypatch):
+    monkeypatch.chdir(run.path.parents[1])
     given = (run.path.name if word == "RUN" else word for word in arguments)
-    ended = again(run, "run", *given, "--strict")
+    ended = answer_of(capsys, "pyscale", "run", *given, "--strict")
     assert (ended.code, ended.out) == (2, "")
     assert sentence in " ".join(ended.err.split())
     assert not (run.path.parents[1] / "scripts").exists()
