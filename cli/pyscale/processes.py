@@ -22,7 +22,6 @@ _LAUNCHING = {
     "pyscale.executors.controller",
     "pyscale.executors.resident",
     "pyscale.executors.submitted",
-    "submitit.core._submit",
 }
 
 

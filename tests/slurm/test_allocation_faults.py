@@ -25,7 +25,7 @@ def pilots_of(runs):
     return [
         process
         for process in psutil.process_iter(["cmdline"])
-        if "submitit.core._submit" in (process.info["cmdline"] or ())
+        if "pyscale.executors.submitted" in (process.info["cmdline"] or ())
         and any(str(runs.run.path) in word for word in process.info["cmdline"])
     ]
 

@@ -6,7 +6,6 @@ Run as `python -m pyscale.executors.controller PID FOLDER`, where PID is pyscale
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 from submitit.local.local import Controller, LocalExecutor, LocalJob
 
+from pyscale.executors.submitted import command_line
 from pyscale.interruption import end_with_parent
 
 
@@ -30,8 +30,7 @@ class MortalExecutor(LocalExecutor):
 
     @property
     def _submitit_command_str(self) -> str:
-        program = (sys.executable, "-u", "-m", "pyscale.executors.submitted")
-        return shlex.join([*program, str(self.folder)])
+        return command_line(self.folder)
 
     def _submit_command(self, command: str) -> LocalJob[Any]:
         process = subprocess.Popen(

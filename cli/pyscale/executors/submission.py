@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 
 from pyscale.errors import UserError
 from pyscale.executors.protocol import WINDOWS, Batch
+from pyscale.executors.submitted import command_line
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
 from pyscale.sbatch.options import Allocation, allocation, slurm_options
@@ -133,10 +133,15 @@ def submit(
     It keeps its files in a folder, and is told by `update_parameters`; `tasks` gives it what to
     run, and `refused` tells the user what sbatch says where it rejects them.
     """
-    import submitit
+    from submitit import SlurmExecutor
     from submitit.core.utils import FailedJobError, FailedSubmissionError
 
-    executor = submitit.SlurmExecutor(folder)
+    class Submitter(SlurmExecutor):
+        @property
+        def _submitit_command_str(self) -> str:
+            return command_line(folder)
+
+    executor = Submitter(folder)
     executor.update_parameters(**told)
     try:
         # What sbatch complains of is in the error too.
@@ -191,7 +196,7 @@ def script_of(asked: Mapping[str, Any], folder: Path, map_count: int | None = No
 
     return str(
         _make_sbatch_string(
-            command=shlex.join([sys.executable, "-u", "-m", "submitit.core._submit", str(folder)]),
+            command=command_line(folder),
             folder=folder,
             map_count=map_count,
             **asked,
