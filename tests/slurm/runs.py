@@ -4,7 +4,6 @@ import io
 import os
 import re
 import signal
-import subprocess
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from unittest.mock import patch
 import psutil
 import pytest
 
+from forked import OF_COMMANDS, Forked
 from heldtasks import NO_FIGURES
 from movingsquares import write_moving_squares
 from pyscale import app
@@ -93,13 +93,7 @@ class ClusterRuns:
         return self.say(*self.contacts(*where, "--detach")).strip()
 
     def command(self, *arguments):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pyscale", *map(str, arguments)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        process = Forked(["-m", "pyscale", *arguments], dict(os.environ), OF_COMMANDS)
         self._processes.append(process)
         return process
 
