@@ -1,6 +1,7 @@
 """Claim: numba's cache makes the import of Cellpose 3 at most 0.6 times as long as a plain one.
 
-And a contact task by NumPy takes at most 0.35 times as long as by OpenCL, which builds kernels.
+A contact task by NumPy takes at most 0.35 times as long as by OpenCL, which builds kernels. What
+starts a task on this machine takes at most 0.9 times as long as by submitit's program as it comes.
 Each is a process of its own; the two ways take turns. Compared are user and system seconds of the
 processes, which other work on the machine disturbs least.
 """
@@ -8,6 +9,7 @@ processes, which other work on the machine disturbs least.
 from __future__ import annotations
 
 import json
+import operator
 import resource
 import statistics
 import subprocess
@@ -16,16 +18,26 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from submitit.local.local import LocalExecutor
+
+from pyscale.executors.controller import MortalExecutor
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
 
 REPEATS = 6
 SEGMENT_BAR = 0.6
 CONTACT_BAR = 0.35
+LAUNCH_BAR = 0.9
 MOVIE = SynthParams(
     seed=3, frames=8, height_px=256, width_px=256, cells=50, cell_types=1, division_rate=0
 )
 KEPT = "from pyscale_stages.segment.models import import_cellpose; import_cellpose(3)"
 PLAIN = "import cellpose.models"
+
+
+class AsItComes(MortalExecutor):
+    """Starts submitit's program, which imports numpy where it is there."""
+
+    _submitit_command_str = LocalExecutor._submitit_command_str
 
 
 def main() -> int:
@@ -41,7 +53,12 @@ def main() -> int:
             "contact task of 8 frames",
             {backend: contact(folder, backend) for backend in ("numpy", "opencl")},
         )
-    return int(imports > SEGMENT_BAR or contacts > CONTACT_BAR)
+        starts = compared(
+            "start of a task",
+            {kind.__name__: launch(folder, kind) for kind in (MortalExecutor, AsItComes)},
+        )
+    bars = (SEGMENT_BAR, CONTACT_BAR, LAUNCH_BAR)
+    return int(any(map(operator.gt, (imports, contacts, starts), bars)))
 
 
 def compared(what: str, ways: dict[str, Callable[[], float]]) -> float:
@@ -63,10 +80,23 @@ def compared(what: str, ways: dict[str, Callable[[], float]]) -> float:
 
 def python(*arguments: str | Path) -> Callable[[], float]:
     """Run Python in a process of its own; answer its CPU seconds."""
+    line = [sys.executable, *arguments]
+    return cpu_of(lambda: subprocess.run(line, check=True, stdout=subprocess.DEVNULL))
+
+
+def launch(folder: Path, kind: type[MortalExecutor]) -> Callable[[], float]:
+    """Start a task that does nothing; answer the CPU seconds of all that is between."""
+    executor = kind(folder / kind.__name__)
+    executor.update_parameters(timeout_min=5)
+    return cpu_of(lambda: executor.started(len, "nothing").wait())
+
+
+def cpu_of(action: Callable[[], object]) -> Callable[[], float]:
+    """Answer the CPU seconds of the processes that an action starts and waits for."""
 
     def run() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+        action()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
