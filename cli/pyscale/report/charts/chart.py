@@ -49,22 +49,27 @@ def finished(
     own = [alt.param(name="amount", value="absolute"), *params]
     if panels:
         own.append(alt.param(name="panel", value=""))
-    height = PANEL_HEIGHT_PX if panels else HEIGHT_PX
-    # Every change of a whole chart copies all of its layers, and more than once.
-    first, *others = layers
-    sized = alt.layer(first.add_params(*own), *others, width="container", height=height)
     named = dict(zip(("absolute", "relative"), titles, strict=True))
     return Chart(
         id=declared.id,
         title=declared.title,
         description=f"{note} {declared.told}",
         spec={
-            **sized.to_dict(validate=False),
+            **layered(layers, PANEL_HEIGHT_PX if panels else HEIGHT_PX, *own),
             "autosize": AUTOSIZE,
             "config": config(),
             "usermeta": {"note": note, "titles": named, "panels": list(panels), **meta},
         },
     )
+
+
+def layered(layers: Sequence[alt.Chart], height_px: int, *params: alt.Parameter) -> dict[str, Any]:
+    """Specification of layers upon each other, as wide as there is room."""
+    # Every change of a whole chart copies all of its layers, and more than once.
+    first, *others = layers
+    whole = alt.layer(first.add_params(*params), *others, width="container", height=height_px)
+    spec: dict[str, Any] = whole.to_dict(validate=False)
+    return spec
 
 
 def stack_chart(stack: Stack) -> Chart:

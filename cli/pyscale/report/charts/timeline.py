@@ -6,7 +6,15 @@ from typing import Any
 
 import altair as alt
 
-from pyscale.report.charts.chart import AUTOSIZE, Chart, config, dashes, legend_of, tooltips
+from pyscale.report.charts.chart import (
+    AUTOSIZE,
+    Chart,
+    config,
+    dashes,
+    layered,
+    legend_of,
+    tooltips,
+)
 from pyscale.report.palette import PARTS, colour
 from pyscale.report.plots.timeline import NAMES, NOTE, middle_rows, timeline_rows
 from pyscale.report.results import Results
@@ -90,8 +98,5 @@ def _spec(first: str, *, lanes: int) -> dict[str, Any]:
         .encode(x=alt.X("last_s:Q"))
     )
     params = [alt.param(name="trial", value=first), alt.param(name="names", value=NAMES)]
-    size = {"width": "container", "height": LANE_PX * lanes}
-    spec: dict[str, Any] = alt.layer(bars.add_params(*params), slowest, **size).to_dict(
-        validate=False
-    )
+    spec = layered((bars, slowest), LANE_PX * lanes, *params)
     return spec | {"autosize": AUTOSIZE, "config": config()}

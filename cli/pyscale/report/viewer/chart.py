@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from pyscale.report.charts.chart import Chart, config
+from pyscale.report.charts.chart import Chart, config, layered
 from pyscale.report.palette import colour, curve_colours
 from pyscale.report.viewer.model import Viewer
 from pyscale.report.wording import grouped, interval, number
@@ -87,15 +87,7 @@ def _spec(letters: list[str]) -> dict[str, Any]:
                 x=x, xOffset=offset, y=alt.Y("top:Q"), text=alt.Text("run:N")
             )
         )
-    first, *others = layers
-    chart = alt.layer(
-        first.add_params(alt.param(name="panel", value="")),
-        *others,
-        width="container",
-        height=HEIGHT_PX,
-    )
-    spec: dict[str, Any] = chart.to_dict(validate=False)
-    return spec
+    return layered(layers, HEIGHT_PX, alt.param(name="panel", value=""))
 
 
 def _rows(viewer: Viewer) -> list[dict[str, Any]]:
