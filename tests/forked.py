@@ -80,11 +80,10 @@ class Forked:
         os.kill(self.pid, number)
 
     def communicate(self, timeout=None):
-        """Read all that it says, until it has ended; a second time there is nothing to read."""
+        """Read all that it says, until it has ended."""
         self.stdin.close()
-        pipes = [pipe for pipe in (self.stdout, self.stderr) if not pipe.closed]
         with ThreadPoolExecutor(2) as readers:
-            said = [*readers.map(lambda pipe: pipe.read(), pipes)]
+            said = [*readers.map(lambda pipe: pipe.read(), (self.stdout, self.stderr))]
         self._process.join(timeout)
         if self.returncode is None:
             raise subprocess.TimeoutExpired("a fork", timeout)
