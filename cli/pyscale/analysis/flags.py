@@ -95,8 +95,9 @@ _TABLE: tuple[tuple[tuple[str, str, Weight, str], str], ...] = (
         "storage or from memory.",
     ),
     (
-        ("oversubscribed", "o", "doubt", "more workers than cores"),
-        "More workers, or ranks and loader processes, than available processor cores.",
+        ("oversubscribed", "o", "doubt", "more workers than cores or GPUs"),
+        "More workers, or ranks and loader processes, than available processor cores, or more "
+        "workers than GPUs.",
     ),
     (
         ("disturbed", "l", "doubt", "other work ran on the machine"),

@@ -88,7 +88,7 @@ def start(
     refuse_other_work(plan)
     if plan.base is not None:
         talk(told_of_base(plan))
-    _warn_of_sharing(plan)
+    warn_of_sharing(plan)
     on_site = () if plan.site is None else warn_of_no_gpus(plan, plan.site)
     for sentence in (*warn_of_too_many_workers(plan), *on_site):
         talk(f"warning: {sentence}")
@@ -153,7 +153,7 @@ def extend(
             refuse_shared_gpus(plan)
         if strict:
             _refuse_blind_gate(plan)
-        _warn_of_sharing(plan)
+        warn_of_sharing(plan)
         changed = changed_code(run)
         for sentence in (*([changed] if changed else []), *warn_of_too_many_workers(plan)):
             talk(f"warning: {sentence}")
@@ -308,22 +308,23 @@ def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:
         raise UserError("--device mps is not available on Slurm clusters: use --device cuda or cpu")
 
 
-def _warn_of_sharing(plan: Plan) -> None:
+def warn_of_sharing(plan: Plan) -> None:
     """Say before the start that workers will share cores or GPUs."""
     if plan.site is not None:
         return
-    sharing: dict[int, set[int]] = {}
+    sharing: dict[str, set[int]] = {}
     for trial in plan.trials:
         threads = plan.threads_of(trial)
-        place = local_placement(threads).of(
-            0, trial.processes, trial.device, trial.gpu_sharing, trial.gpus
-        )
+        placement = local_placement(threads)
+        place = placement.of(0, trial.processes, trial.device, trial.gpu_sharing, trial.gpus)
         if place.shared:
-            sharing.setdefault(threads, set()).add(trial.workers)
-    for threads, counts in sorted(sharing.items()):
+            by_cores = trial.processes > placement.most_workers
+            what = f"{threads} core(s)" if by_cores else "the GPUs"
+            sharing.setdefault(what, set()).add(trial.workers)
+    for what, counts in sorted(sharing.items()):
         talk(
             f"warning: this machine cannot give each of N = {', '.join(map(str, sorted(counts)))} "
-            f"workers {threads} core(s) of its own: their times will be flagged as oversubscribed"
+            f"workers {what} of its own: their times will be flagged as oversubscribed"
         )
 
 

@@ -179,9 +179,10 @@ def refuse_unequal(reports: Sequence[Report]) -> None:
     for report in on_gpu:
         other = owners.setdefault((report.place.node, report.uuid), report)
         if other is not report:
-            raise StageError(
+            raise BadInput(
                 f"{report.place} and rank {other.place.rank} have the same {report.device}, but "
-                "tensors go only between different GPUs: give each rank its own GPU"
+                "tensors go only between different GPUs: give each rank its own GPU, or use fewer "
+                "workers"
             )
     if not on_gpu:
         return

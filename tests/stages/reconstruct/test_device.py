@@ -74,7 +74,7 @@ def test_nearly_equal_devices_may_share_an_image(reports):
         ),
         (
             [report(0, 32, "a"), report(1, 32, "a")],
-            StageError,
+            BadInput,
             "rank 1 of 3 on node0 and rank 0 have the same V100",
         ),
         (

@@ -66,6 +66,7 @@ def sharing(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
             {key: own[key] for key in SHARING_SCHEMA if key in own}
             | {
                 "measure": measure,
+                "oversubscribed": "oversubscribed" in own["flags"],
                 "one_mp_s": own["throughput_mp_s"] / gain,
                 "gain": gain,
                 "gain_low": workers * interval.low if interval else None,
@@ -82,5 +83,5 @@ SHARING_SCHEMA = columns(
     (REAL, "megapixels length_px"),
     (TEXT, "measure"),
     (REAL, "throughput_mp_s one_mp_s gain gain_low gain_high efficiency"),
-    (FLAG, "invalid"),
+    (FLAG, "oversubscribed invalid"),
 )

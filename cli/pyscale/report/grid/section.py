@@ -299,7 +299,11 @@ def _sharing(sweep: Sweep) -> Iterator[str]:
             continue
         low, high = ratio(row["gain_low"]), ratio(row["gain_high"])
         interval = "no 95 % interval" if low == ABSENT else f"95 % interval {low} to {high}"
-        shared = "" if row["device"] == "cpu" else SHARED.get(row["gpu_sharing"] or "", "")
+        on_cpu = row["device"] == "cpu"
+        shared = "" if on_cpu else SHARED.get(row["gpu_sharing"] or "", "")
+        if row["gpu_sharing"] == "own" and row["oversubscribed"]:
+            lacks = "cores" if on_cpu else "GPUs or cores"
+            shared = f", with too few {lacks} for each to have its own"
         yield (
             f"{row['workers']} workers on {named(row['value']) or sweep.name} at "
             f"{size(row['length_px'])}{shared}: {number(row['throughput_mp_s'])} "
@@ -329,4 +333,6 @@ def not_compared(sweep: Sweep) -> str | None:
             f"`pyscale run {sweep.points[0]['suite']}{these} --device cpu,cuda` "
             "(on a Mac `--device cpu,mps`)"
         )
-    return f"Only the {only} was measured. To compare with a GPU, use {command}."
+    on_cpu = {row["device"] for row in sweep.points} == {"cpu"}
+    other = "a GPU" if on_cpu else "the CPU"
+    return f"Only the {only} was measured. To compare with {other}, use {command}."

@@ -82,6 +82,7 @@ def test_the_gain_is_the_throughput_of_all_over_that_of_one(grid):
     grid.at(POINT, [9.0, 2.5], [9.0, 2.5], gpu_sharing="mps")
     (row,) = grid.found().sharing.to_dicts()
     assert (row["workers"], row["gpu_sharing"], row["measure"]) == (2, "mps", "steady")
+    assert not row["oversubscribed"]
     expected = {"gain": 2 * 2.0 / 2.5, "efficiency": 0.8, "one_mp_s": 1 / 2}
     expected |= {"throughput_mp_s": 2 / 2.5}
     assert {name: row[name] for name in expected} == pytest.approx(expected)
@@ -99,3 +100,9 @@ def test_the_gain_is_the_throughput_of_all_over_that_of_one(grid):
 def test_one_number_of_workers_alone_has_no_gain(grid, workers):
     grid.at(POINT, *[[9.0, 2.5]] * workers)
     assert grid.found().sharing.is_empty()
+
+
+def test_workers_for_whom_gpus_did_not_suffice_are_marked(grid):
+    grid.at(POINT, [9.0, 2.0])
+    grid.at(POINT, [9.0, 2.5], [9.0, 2.5], oversubscribed=True)
+    assert grid.found().sharing["oversubscribed"].to_list() == [True]

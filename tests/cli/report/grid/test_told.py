@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from asread import printed, seen
+from madeupgrid import made_up
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report.csv import csv_texts, write_csv
 from pyscale.report.grid.section import not_compared, section, trust_in_sweep
@@ -99,6 +100,11 @@ def test_a_cpu_alone_is_told_by_itself_and_how_to_compare_it(cpu_alone, tmp_path
     assert "CPU, by size" in page
 
 
+def test_a_gpu_alone_is_to_be_compared_with_the_cpu():
+    alone = made_up(("cuda",), (224, 448, 672), repeats=2)
+    assert "Only the GPU (CUDA) was measured. To compare with the CPU, use" in told(alone)
+
+
 def test_the_published_protocol_stands_beside_as_mean_and_sd(as_published, both):
     row = as_published.of(GridFindings).points.row(0, named=True)
     shown = row_of(as_published, "Every size", "224", "CPU")
@@ -114,6 +120,10 @@ def test_workers_that_share_a_gpu_are_held_against_one(shared):
     said = told(shared)
     assert f"{ratio(row['gain'])} times as much (95 % interval" in said
     assert "each with its own GPU" in said
+    table = shared.of(GridFindings).sharing.with_columns(oversubscribed=pl.lit(value=True))
+    crowded = told(changed(shared, sharing=table))
+    assert "each with its own GPU" not in crowded
+    assert ", with too few GPUs or cores for each to have its own: " in crowded
 
 
 def test_devices_that_cannot_be_compared_are_not_said_to_be_one(both):
