@@ -16,14 +16,14 @@ from pyscale_stages.timing import Timing
 def measured(make_of, tmp_path):
     """Pretend that six processes read storage cold, and could not read it past the cache."""
 
-    def measured(slower=1.0, repeats=6):
+    def measured(slower=1.0, repeats=6, also=()):
         suite = alone(load_suite("system"), "storage")
         run = carried_out(make_of(suite, dataset=None, cache="asis", repeats=repeats), tmp_path)
         direct = "particle_random_read_direct"
         refused = Timing(test=direct, repeat=0, wall_s=None, why_not="it refuses")
         versions = {"place_filesystem": "ext4"}
         for number, trial in enumerate(run.plan.trials):
-            found = (_read(number, slower), refused)
+            found = (_read(number, slower), refused, *also)
             tell_samples(run, trial.id, "w0", *found, versions=versions)
         return run
 
@@ -94,6 +94,12 @@ def test_a_reference_has_every_process_and_none_of_what_cannot_run(
     said("reference", "add", run, "--name", "ours")
     assert "particle_random_read_cold" in said("reference", "show", "ours").text
     assert str(tmp_path) not in (tmp_path / "references" / "ours.toml").read_text()
+
+
+def test_what_one_device_refuses_and_another_does_is_not_called_unmeasured(measured):
+    done = Timing(test="particle_random_read_direct", device="A100", repeat=0, wall_s=1.0)
+    made = reference_from(measured(also=(done,)), "ours").reference
+    assert not [said for said in made.caveats if said.startswith("Not measured there")]
 
 
 def test_files_in_another_shape(measured, run, said, tmp_path):

@@ -123,14 +123,15 @@ def sizes(family, *wall_s):
 
 def test_a_sweep_over_sizes_stands_beside_a_grid_against_the_size(known):
     grid, nuclei = sizes("segment", 1.0, 4.0), sizes("nuclei", 1.0, 4.0)
-    ((reference, found),) = matching_grids(known, [grid])
-    assert reference.name == "cellpose-devices"
+    (reference, found), (ours, h100) = matching_grids(known, [grid])
+    assert (reference.name, ours.name) == ("cellpose-devices", "h100-devices")
+    assert h100.points["family"].unique().to_list() == ["segment"]
     assert (found.family, found.against) == ("segment", "length_px")
     assert found.points["family"].unique().to_list() == ["cellpose"]
     assert len(found.ceilings) == 2
     # It is known by the stage that its points run, and stands beside no other axis.
     assert matching_grids(known, [nuclei]) == []
-    assert len(matching_grids(known, [nuclei], {"nuclei": "segment"})) == 1
+    assert len(matching_grids(known, [nuclei], {"nuclei": "segment"})) == 2
     assert matching_grids(known, [replace(grid, against="batch_size")]) == []
 
 
@@ -142,5 +143,6 @@ def test_a_sweep_over_sizes_is_not_its_own_reference(own, write, toml):
     def names(grid):
         return [reference.name for reference, _ in matching_grids(known, [grid])]
 
-    assert names(sizes("segment", 1.0, 4.0)) == ["cellpose-devices"]
-    assert names(sizes("segment", 1.0, 4.1)) == ["cellpose-devices", "ours"]
+    shipped = ["cellpose-devices", "h100-devices"]
+    assert names(sizes("segment", 1.0, 4.0)) == shipped
+    assert names(sizes("segment", 1.0, 4.1)) == [*shipped, "ours"]

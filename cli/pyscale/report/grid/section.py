@@ -173,7 +173,8 @@ def _outputs(sweep: Sweep) -> Iterator[str]:
     for line in sweep.compared:
         scores = [row["beside_ap_iou50"] for row in line.points]
         least = min((known for known in scores if known is not None), default=None)
-        beside = f"agree by {score(least)} or more (AP at IoU 0.5)"
+        above = "" if least == 1 else " or more"
+        beside = f"agree by {score(least)}{above} (AP at IoU 0.5)"
         yield f"outputs of {line.name} {'not compared' if least is None else beside}"
 
 
