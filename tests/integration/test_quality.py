@@ -5,14 +5,18 @@ import json
 import polars as pl
 import pytest
 
+from movingnuclei import write_moving_nuclei
 from pyscale.planning.suite import load_suite
 
 pytestmark = pytest.mark.slow
 
 
-def test_every_entry_reaches_what_the_suite_asks(pyscale, home):
-    # The first four of its eight frames: half of the test's time, held to the same bounds.
-    answer = pyscale("run", "quality", "--strict", "--data", "demo-nuclei")
+def test_every_entry_reaches_what_the_suite_asks(pyscale, home, shared_data):
+    # A corner of the real nuclei, held to the same bounds: with the brightest of them, so that they
+    # are as far above the noise, and in three frames, of which the last has a previous one.
+    corner = slice(268, None), slice(244)
+    nuclei = write_moving_nuclei(home, shared_data, corner, frames=3)
+    answer = pyscale("run", "quality", "--strict", "--data", nuclei)
     assert answer.code == 0, answer.err
     assert "Quality" in answer.out
     (table,) = home.glob("runs/*/report/benchmark_results_aggregated.csv")
@@ -25,12 +29,13 @@ def test_every_entry_reaches_what_the_suite_asks(pyscale, home):
 
 def test_a_bound_that_is_missed_fails_a_strict_run_alone(pyscale, home):
     (home / "own.toml").write_text(
-        'name = "own"\nsummary = "Tracks of labels"\n[settings]\ndata = "validation-cells"\n'
-        'workers = "1"\nrepeats = 1\n[stages.track]\ninputs = { labels = "truth" }\n'
-        'truth = "camera"\nat_least = { link_recall = 1.01 }\n'
+        'name = "own"\nsummary = "Contacts of labels"\n[settings]\ndata = "cells"\n'
+        'workers = "1"\nrepeats = 1\n[stages.contact]\ninputs = { labels = "truth" }\n'
+        'truth = "camera"\nat_least = { matched_cells = 1.01 }\n'
     )
+    pyscale("data", "synth", "cells", "--frames", "2", "--size", "128")
     strict = pyscale("run", "own.toml", "--strict")
     assert strict.code == 1
-    assert "track: link_recall is" in strict.err
+    assert "contact: matched_cells is" in strict.err
     assert "the suite requires at least 1.01" in strict.err
     assert pyscale("run", "--resume", "latest").code == 0

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tifffile
 
+from movingnuclei import write_moving_nuclei
 from pyscale_stages.commandline import main
-from pyscale_stages.synth.drifted import DriftedParams, write_drifted_movie
 from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.truth.matching import match_cells
@@ -62,13 +62,9 @@ def test_the_drift_of_a_synthetic_movie_is_found_to_tenths_of_a_pixel(tmp_path):
 def test_cells_of_real_frames_that_were_moved_are_found_as_where_the_camera_saw_them(
     tmp_path, accurate, shared_data
 ):
-    names = {"image": "img2d.tif", "labels": "mask2d.tif"}
-    params = DriftedParams(source="stardist-nuclei", **names, seed=103, frames=2)
-    # A part with two dozen nuclei, which is one tile of the network.
-    for name in names.values():
-        whole = tifffile.imread(shared_data / "stardist-nuclei" / name)
-        tifffile.imwrite(tmp_path / name, whole[60:304, 130:374])
-    movie = write_drifted_movie(tmp_path / "nuclei", params, tmp_path) / "movie.ome.tif"
+    # Two dozen nuclei, which are one tile of the network.
+    part = slice(60, 304), slice(130, 374)
+    movie = write_moving_nuclei(tmp_path, shared_data, part, frames=2) / "movie.ome.tif"
     moved = accurate.done("run", movie) / "frames.ome.tif"
     precision = {}
     for coordinates, frames in (("camera", movie), ("specimen", moved)):
