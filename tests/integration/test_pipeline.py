@@ -78,18 +78,6 @@ def copied(run, home):
     return RunFolder(home / "runs" / run.path.name)
 
 
-@pytest.fixture
-def again(run):
-    """Ask something of the run, in its own folder."""
-
-    def ask(*words):
-        answer = answer_in(run.path.parents[1], *words, PYTHONPATH="")
-        assert answer.code == 0, answer.err
-        return answer.out
-
-    return ask
-
-
 def test_the_table_has_the_promised_columns_and_a_row_for_each_configuration(rows):
     assert list(rows) == [(stage, n) for stage in STAGES for n in (1, 2)]
     assert list(next(iter(rows.values())))[: len(PROMISED_COLUMNS)] == PROMISED_COLUMNS
@@ -164,28 +152,32 @@ def test_the_terminal_shows_every_stage(finished):
     assert all(stage in finished[1].out for stage in STAGES)
 
 
-def test_the_report_can_be_written_again_from_the_records(run, again):
+def test_the_report_can_be_written_again_from_the_records(run):
     before = {path.name: path.read_bytes() for path in run.report.iterdir()}
     for path in [*run.report.iterdir(), run.path / "tasks.parquet", run.path / "spans.parquet"]:
         path.unlink()
-    again("report")
+    # A process of its own, which draws figures.
+    assert answer_in(run.path.parents[1], "report", PYTHONPATH="").code == 0
     assert {path.name: path.read_bytes() for path in run.report.iterdir()} == before
 
 
 def test_a_stage_runs_alone_as_its_record_says(run, tmp_path):
     """The command line in the order gives the same bytes in whichever folder it runs."""
-    trial = run.plan.trial("segment-n2-b1")
+    trial = run.plan.trial("contact-n2-b1")
     folder = run.task(trial, "w1")
     order = read_task(folder).order
     subprocess.run(order.argv, cwd=tmp_path, check=True, capture_output=True)
-    name = "labels.ome.tif"
+    name = "contacts.parquet"
     assert (tmp_path / "out" / name).read_bytes() == (folder / "out" / name).read_bytes()
 
 
-def test_status_of_a_finished_run_is_complete(again):
-    assert json.loads(again("status", "--json"))["state"] == "complete"
-    assert "complete" in again("status", "--watch")
-    assert "the run finished" in again("status", "--log")
+def test_status_of_a_finished_run_is_complete(run, pyscale, monkeypatch):
+    monkeypatch.chdir(run.path.parents[1])
+    said = {flag: pyscale("status", flag) for flag in ("--json", "--watch", "--log")}
+    assert {answer.code for answer in said.values()} == {0}
+    assert json.loads(said["--json"].out)["state"] == "complete"
+    assert "complete" in said["--watch"].out
+    assert "the run finished" in said["--log"].out
 
 
 def told(run):

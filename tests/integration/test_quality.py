@@ -25,12 +25,13 @@ def test_every_entry_reaches_what_the_suite_asks(pyscale, home):
 
 def test_a_bound_that_is_missed_fails_a_strict_run_alone(pyscale, home):
     (home / "own.toml").write_text(
-        'name = "own"\nsummary = "Tracks of labels"\n[settings]\ndata = "validation-cells"\n'
-        'workers = "1"\nrepeats = 1\n[stages.track]\ninputs = { labels = "truth" }\n'
-        'truth = "camera"\nat_least = { link_recall = 1.01 }\n'
+        'name = "own"\nsummary = "Contacts of labels"\n[settings]\ndata = "cells"\n'
+        'workers = "1"\nrepeats = 1\n[stages.contact]\ninputs = { labels = "truth" }\n'
+        'truth = "camera"\nat_least = { matched_cells = 1.01 }\n'
     )
+    pyscale("data", "synth", "cells", "--frames", "2", "--size", "128")
     strict = pyscale("run", "own.toml", "--strict")
     assert strict.code == 1
-    assert "track: link_recall is" in strict.err
+    assert "contact: matched_cells is" in strict.err
     assert "the suite requires at least 1.01" in strict.err
     assert pyscale("run", "--resume", "latest").code == 0

@@ -11,21 +11,21 @@ from waitingforruns import only_run, wait_for_event
 
 pytestmark = pytest.mark.slow
 
-LINK = "links = laptrack_backend.link(detections, first, end, params, distances)"
-SHORT = "laptrack_backend.Distances(0.5, 0.5, 0.5)"
+EVERY_FRAME = "if any(len(of_type.labels) for of_type in types)"
+SECOND = "if frame % 2 and any("
 
 
 @pytest.fixture
 def base(home):
-    """An environment whose tracking links cells only where they hardly move."""
-    stage = base_environment(home / "env") / "pyscale_stages" / "track" / "stage.py"
-    replace_in(stage, LINK, LINK.replace("distances", SHORT))
+    """An environment which looks for contacts in every second frame only."""
+    stage = base_environment(home / "env") / "pyscale_stages" / "contact" / "stage.py"
+    replace_in(stage, EVERY_FRAME, EVERY_FRAME.replace("if any(", SECOND))
     return home / "env"
 
 
 def test_both_environments_are_measured_and_compared_after_a_kill(pyscale, start, labels, base):
     process = start(
-        *("run", "labels", "--data", labels, "--only", "track", "--against", base),
+        *("run", "labels", "--data", labels, "--only", "contact", "--against", base),
         *("--workers", "1,2", "--repeats", "1"),
     )
     wait_for_event("trial_finished", process)
@@ -39,7 +39,7 @@ def test_both_environments_are_measured_and_compared_after_a_kill(pyscale, start
     assert len(plan.trials) == 4
     for trial in plan.trials:
         order = read_task(run.task(trial, "w0")).order
-        interpreter = base / "bin" / "python" if trial.entry == "track_base" else sys.executable
+        interpreter = base / "bin" / "python" if trial.entry == "contact_base" else sys.executable
         assert order.argv[0] == str(interpreter)
 
     compared = pyscale("compare", run.path.name, "--json")
@@ -48,13 +48,12 @@ def test_both_environments_are_measured_and_compared_after_a_kill(pyscale, start
     assert {row["verdict"] for row in found["judged"]} == {"not enough data"}
     assert [one["what"] for one in found["differences"]] == ["code of the stages (sha256)"]
     assert found["outputs"][0]["found"] == "different"
-    assert "track: the outputs of the two versions differ" in resumed.text
+    assert "contact: the outputs of the two versions differ" in resumed.text
     status = pyscale("status", run.path.name)
-    assert status.text.count("track_base") == 2
+    assert status.text.count("contact_base") == 2
 
-    replace_in(
-        next(base.glob("lib/*/site-packages/pyscale_stages/track/stage.py")), SHORT, "params"
-    )
+    (stage,) = base.glob("lib/*/site-packages/pyscale_stages/contact/stage.py")
+    replace_in(stage, SECOND, "if any(")
     refused = pyscale("run", "--resume", run.path.name)
     assert refused.code == 2
     assert "has different code or packages than at the start of the run" in refused.err
