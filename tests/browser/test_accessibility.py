@@ -13,12 +13,38 @@ REPORTS += ("loading", "loadings", "reconstruction")
 LIKE_FULL = {"weak", "table"}
 """Reports whose pages have no part that `full` has not: the checker is slow."""
 SERIOUS = {"serious", "critical"}
+OF_COLOURS = ["color-contrast", "link-in-text-block"]
+"""Rules that look at the theme: no other one does."""
+CHECKED = """
+async options => {
+  // Texts that are painted alike are checked once: there are thousands, and they take most time.
+  const painted = ["color", "backgroundColor", "backgroundImage", "opacity", "textDecorationLine"];
+  const paint = new Map([[null, ""]]), looks = new Map();
+  // Over the gradient that is a shadow at its side, the colours of a table cannot be told.
+  const tables = document.querySelectorAll(".scroll");
+  for (const table of tables) table.style.background = "none";
+  for (const found of document.querySelectorAll("*")) {
+    const style = getComputedStyle(found);
+    paint.set(found, paint.get(found.parentElement) + painted.map(name => style[name]));
+    const look = paint.get(found) + style.fontSize + style.fontWeight;
+    const seen = [...found.childNodes].some(node => node.data?.trim()) && found.checkVisibility();
+    if (seen && !looks.has(look)) looks.set(look, found);
+  }
+  for (const found of looks.values()) found.dataset.look = "";
+  axe.configure({ rules: [{ id: "color-contrast", selector: "[data-look]" }] });
+  const { violations } = await axe.run(options);
+  for (const found of looks.values()) delete found.dataset.look;
+  for (const table of tables) table.style.background = "";
+  return violations;
+}
+"""
 
 
-def serious(page):
+def serious(page, **options):
     """What the checker finds that keeps somebody out."""
+    page.evaluate(Axe().axe_script)
     # Without this it describes all that it finds well done, which takes four times as long.
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    found = page.evaluate(CHECKED, {"resultTypes": ["violations"], **options})
     return [
         f"{one['id']}: {one['help']}: {node['html']:.200}"
         for one in found
@@ -27,16 +53,21 @@ def serious(page):
     ]
 
 
-def assert_open_to_all(page):
-    """In the light theme and in the dark one, which is left again."""
-    for _ in ("light", "dark"):
-        assert serious(page) == []
-        page.locator("button.theme").click()
+def serious_in_both_themes(page):
+    """In the light one, and the colours of the dark one, which is left again."""
+    found = serious(page)
+    page.locator("button.theme").click()
+    found += serious(page, runOnly=OF_COLOURS)
+    page.locator("button.theme").click()
+    return found
 
 
 def test_nothing_serious_is_found_and_on_a_phone_text_keeps_its_size(report, page, visit):
-    """A page that is laid out wider than the phone is shown smaller."""
-    phone = visit(report.page, **PHONE)
+    """A page that is laid out wider than the phone is shown smaller.
+
+    One theme is enough there: no colour depends on the width.
+    """
+    phone = visit(report.page, **PHONE, color_scheme="dark")
     assert phone.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     assert phone.evaluate("() => [innerWidth, visualViewport.scale]") == [375, 1]
     small = phone.evaluate(
@@ -46,14 +77,64 @@ def test_nothing_serious_is_found_and_on_a_phone_text_keeps_its_size(report, pag
           .map(found => found.textContent.trim().slice(0, 60))"""
     )
     assert small == []
-    for shown in (page, phone) if report.folder.name not in LIKE_FULL else ():
-        assert_open_to_all(shown)
+    if report.folder.name not in LIKE_FULL:
+        assert serious_in_both_themes(page) == []
+        assert serious(phone) == []
 
 
-def test_the_checker_would_find_it(single, visit):
-    page = visit(single.page)
-    page.evaluate("() => document.querySelector('main').append(document.createElement('button'))")
-    assert any(one.startswith("button-name") for one in serious(page))
+def rules_broken(page, markup, check=serious):
+    """Names of the rules that a page breaks while it has some more markup."""
+    page.evaluate(
+        """more => {
+      const added = document.createElement("div");
+      added.id = "provoked";
+      added.innerHTML = more;
+      document.querySelector("main").append(added);
+    }""",
+        markup,
+    )
+    broken = {one.split(":")[0] for one in check(page)}
+    page.evaluate("() => document.querySelector('#provoked').remove()")
+    return broken
+
+
+@pytest.mark.parametrize(
+    ("rule", "markup"),
+    [
+        ("button-name", "<button></button>"),
+        ("color-contrast", "<style>:root[data-theme=dark] td { color: #555 }</style>"),
+        ("color-contrast", "<style>:root[data-theme=light] td { color: #bbb }</style>"),
+        (
+            "link-in-text-block",
+            "<style>:root[data-theme=dark] #this { text-decoration: none }</style>"
+            "<p>Words before <a id=this href='#main'>the link</a> and after it</p>",
+        ),
+    ],
+)
+def test_the_checker_would_find_it(single, visit_once, rule, markup):
+    """Also what is wrong in one theme only, and in a table."""
+    assert rules_broken(visit_once(single.page), markup, serious_in_both_themes) == {rule}
+
+
+def test_the_checker_would_find_what_is_wrong_on_a_phone_only(single, visit_once):
+    markup = f"<div style='overflow: auto; white-space: nowrap'>{'words ' * 15}</div>"
+    assert rules_broken(visit_once(single.page), markup) == set()
+    phone = visit_once(single.page, **PHONE)
+    assert rules_broken(phone, markup) == {"scrollable-region-focusable"}
+
+
+def test_no_colour_depends_on_the_width_of_the_screen(single, visit_once):
+    """So that those of one theme on a phone stand for those of the other too."""
+    declared = visit_once(single.page).evaluate(
+        """() => [...document.styleSheets].flatMap(sheet => [...sheet.cssRules])
+          .filter(group => group.conditionText?.includes("width"))
+          .flatMap(group => [...group.cssRules])
+          .flatMap(({ style }) => [...style].map(name => [name, style.getPropertyValue(name)]))"""
+    )
+    assert "display" in dict(declared)
+    painting = {"color", "background-color", "background-image", "opacity"}
+    assert [one for one in declared if one[0] in painting] == []
+    assert {name for name, _ in declared if name.startswith("--")} == {"--gap"}
 
 
 @pytest.mark.parametrize(("name", "at_least"), [("full", 6), ("machines", 1)])
