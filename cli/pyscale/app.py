@@ -211,6 +211,9 @@ def main() -> None:
             remedy = "rename it (find FOLDER | LC_ALL=C.UTF-8 grep -axv '.*' names such files)"
             sys.exit(_said(f"error: a file's name in the data is not UTF-8: {remedy}", 2))
         known = as_stage_error(raised)
+        if isinstance(raised, ModuleNotFoundError) and not f"{raised.name}".startswith("pyscale"):
+            remedy = "install pyscale with all that it needs; what was measured is kept"
+            sys.exit(_said(f"error: the library {raised.name} is not installed: {remedy}", 2))
         if known is None:
             raise
         sys.exit(_said(f"error: {known}", known.exit_code))
