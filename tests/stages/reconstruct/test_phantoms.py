@@ -2,11 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
+from pyscale_stages.reconstruct import phantoms
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.reconstruct.phantoms import HEAD_2D, HEAD_3D, phantom
+from pyscale_stages.reconstruct.phantoms import GRAIN, HEAD_2D, HEAD_3D, phantom
 
 
 def colour_image(seed, size_px=128):
@@ -24,6 +26,49 @@ def test_a_colour_image_follows_from_its_seed_and_has_sharp_edges_and_smooth_are
     steps = image.diff(dim=-1).abs()
     assert 0.03 < (steps > 0.2).float().mean() < 0.5
     assert (steps < 0.01).float().mean() > 0.2
+
+
+def test_the_shades_behind_all_shapes_are_of_middle_brightness_and_change_slowly(monkeypatch):
+    monkeypatch.setattr(phantoms, "SHAPES", 0)
+    for seed in range(3):
+        shades = colour_image(seed)
+        assert 0.2 - 1e-6 <= shades.min() < shades.max() <= 0.8 + 1e-6
+        assert shades.diff(dim=-1).abs().max() < 0.02
+
+
+class Wants:
+    """A generator that chooses the texture that is wanted."""
+
+    def __init__(self, texture):
+        self._random = np.random.default_rng(0)
+        self._texture = texture
+
+    def __getattr__(self, name):
+        return getattr(self._random, name)
+
+    def choice(self, textures):
+        assert self._texture in textures
+        return self._texture
+
+
+def one_shape(texture):
+    """Values of one channel where a shape was drawn."""
+    image = np.full((3, 256, 256), np.nan, np.float32)
+    phantoms._draw_shape(image, Wants(texture), np.random.default_rng(1))
+    return image[0][np.isfinite(image[0])]
+
+
+def test_a_shape_is_even_or_has_the_texture_that_was_drawn_for_it():
+    even, stripes, checks, grain = map(one_shape, ("none", "stripes", "checks", "grain"))
+    assert even.size > 400
+    assert np.unique(even).size == 1
+    middle = even[0]
+    assert np.unique(np.round(checks - middle, 4)).size == 2
+    contrast = np.abs(checks - middle).max()
+    assert 0.1 <= contrast <= 0.35
+    assert np.abs(stripes - middle).max() == pytest.approx(contrast, rel=0.05)
+    assert np.std(stripes) == pytest.approx(contrast / 2**0.5, rel=0.1)
+    assert np.std(grain) == pytest.approx(GRAIN, rel=0.1)
 
 
 @pytest.mark.parametrize("dimensions", [2, 3])
