@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from contextlib import ExitStack
 
 import pytest
 
 from pyscale_stages.measure.nodename import node_name
+from startedranks import start as started
 
 HOST = node_name()
 PATIENCE_S = 400.0
@@ -21,10 +23,28 @@ with joined(0, 1, None) as group:
     assert (group.number, group.count) == (0, 1)
 assert "torch" not in sys.modules
 """
+TWICE = """
+import sys
+from pathlib import Path
+from pyscale_stages.ranks.group import joined
+number, folder = int(sys.argv[1]), Path(sys.argv[2])
+for meeting in ("first", "second"):
+    with joined(number, 2, folder / meeting) as group:
+        assert group.all_gather(number) == [0, 1]
+"""
 
 
 def test_one_rank_alone_waits_for_nobody_and_imports_no_torch():
     subprocess.run([sys.executable, "-c", ALONE], check=True)
+
+
+def test_processes_whose_block_has_ended_may_meet_again_elsewhere(tmp_path):
+    with ExitStack() as ends:
+        lines = [["-c", TWICE, number, tmp_path] for number in range(2)]
+        processes = [started(ends, line, inside=()) for line in lines]
+        for process in processes:
+            _, err = process.communicate(timeout=PATIENCE_S)
+            assert (process.returncode, err) == (0, "")
 
 
 def test_ranks_gather_values_in_their_order(ranks):

@@ -89,6 +89,10 @@ def test_those_who_have_come_when_the_time_is_over_have_come(tmp_path):
     last.await_ready()
 
 
+def test_no_call_waits_longer_than_ten_seconds_for_a_file_that_is_gone(tmp_path):
+    assert Meeting(tmp_path / "meeting", 0, 2, timeout_s=600).store.timeout.total_seconds() <= 10
+
+
 def test_a_rank_too_many_is_refused_and_disturbs_nobody(ranks):
     first, last = (ranks.start("wait_for_the_last", number, 2) for number in range(2))
     assert first.stderr.readline() == "all have met\n"

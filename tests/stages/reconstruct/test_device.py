@@ -7,6 +7,7 @@ import torch
 
 from pyscale_stages.errors import BadInput, MissingPart, ResourceExhausted, StageError
 from pyscale_stages.ranks.rank_failure import LostRank
+from pyscale_stages.reconstruct import device
 from pyscale_stages.reconstruct.device import (
     Place,
     Report,
@@ -29,11 +30,11 @@ def report(rank, memory_gib, uuid="", weights="random", asked="{}"):
 def test_a_processor_takes_the_threads_it_is_given_and_shortens_no_single_precision():
     before = torch.get_num_threads()
     try:
-        device = prepared("cpu", rank=0, threads=before + 1)
+        processor = prepared("cpu", rank=0, threads=before + 1)
         assert torch.get_num_threads() == before + 1
     finally:
         torch.set_num_threads(before)
-    assert 0 < memory_peak_bytes(device) < memory_total_bytes(device)
+    assert 0 < memory_peak_bytes(processor) < memory_total_bytes(processor)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     prepared("cpu", rank=0, threads=torch.get_num_threads())
     assert not torch.backends.cuda.matmul.allow_tf32
@@ -44,6 +45,25 @@ def test_a_processor_takes_the_threads_it_is_given_and_shortens_no_single_precis
 def test_a_gpu_that_does_not_work_is_missing():
     with pytest.raises(MissingPart, match="the device cuda does not work here"):
         prepared("cuda", rank=0, threads=1)
+
+
+@pytest.mark.parametrize(
+    ("number_on_node", "rank", "visible", "number"),
+    [("2", 6, 4, 2), (None, 5, 4, 1), ("3", 3, 1, 0)],
+    ids=["by the scheduler's number", "by its own number", "the only one that it sees"],
+)
+def test_a_rank_computes_on_a_gpu_of_its_own(monkeypatch, number_on_node, rank, visible, number):
+    monkeypatch.delenv(device.LOCAL_RANK_VARIABLE, raising=False)
+    if number_on_node is not None:
+        monkeypatch.setenv(device.LOCAL_RANK_VARIABLE, number_on_node)
+    taken = []
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: visible)
+    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
+    monkeypatch.setattr(device, "require_working", lambda _device: None)
+    own = torch.device("cuda", number)
+    assert prepared("cuda", rank, torch.get_num_threads()) == own
+    # What asks for no device by its number, as NCCL does, takes the same.
+    assert taken == [own]
 
 
 @pytest.mark.parametrize(

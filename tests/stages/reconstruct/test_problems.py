@@ -105,9 +105,15 @@ def test_a_blur_leaves_an_even_image_as_it_is():
         torch.testing.assert_close(problem.operator(index, "cpu").A(even), even)
 
 
-def test_astra_without_a_gpu_is_refused_in_a_sentence():
-    with pytest.raises(MissingPart, match="astra needs an NVIDIA GPU.*set projector to torch$"):
-        small("tomography_3d", projector="astra").operator(0, "cpu")
+# torch of AMD calls its devices cuda too, and has no CUDA.
+@pytest.mark.parametrize(("device", "cuda"), [("cpu", None), ("cpu", "13.0"), ("cuda", None)])
+def test_astra_without_a_gpu_of_nvidia_is_refused_in_a_sentence(monkeypatch, device, cuda):
+    monkeypatch.setattr(torch.version, "cuda", cuda)
+    said = (
+        f"astra needs an NVIDIA GPU, but this rank computes on {device}: .*set projector to torch$"
+    )
+    with pytest.raises(MissingPart, match=said):
+        small("tomography_3d", projector="astra").operator(0, device)
 
 
 @NO_GPU

@@ -8,6 +8,7 @@ from deepinvhere import DRUNet, create_strategy
 from pyscale_stages.errors import BadInput
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.tiles import grid_of, interior_mask, receptive_field_px
+from pyscale_stages.reconstruction import Tiling
 
 
 def params(**given):
@@ -31,6 +32,8 @@ def test_one_rank_leaves_the_image_whole_and_several_have_a_tile_each_at_least()
         "tiles_here": 1,
         "work_multiplier": 1.0,
     }
+    # A record that tells nothing of tiles is of such an image.
+    assert Tiling() == whole.tiling(0)
     cut = grid_of((3, 256, 256), params(tile_px=64, overlap_px=16, whole_at_one=False), ranks=1)
     assert (cut.tiles, cut.work_multiplier) == (16, 2.25)
     grid = grid_of((1, 96, 96), params(tile_px=32, overlap_px=8), ranks=4)

@@ -176,6 +176,12 @@ def test_an_entry_of_which_nothing_ran_has_rows_without_times():
     assert found.filter(stage="deblur_256", component="total")["speedup"].null_count() == 0
 
 
+def test_there_is_an_answer_for_each_entry_in_the_order_of_the_suite():
+    entries = [Entry(f"deblur_{number}") for number in range(9)]
+    answers = knees(scale(*entries, ranks=(1, 2), repeats=1))
+    assert [answer.row["stage"] for answer in answers] == [entry.stage for entry in entries]
+
+
 def test_what_limits_is_told_with_its_share_of_all_losses_and_is_never_the_objective():
     entry = Entry("slow", communication_s=2.0, objective_s=90.0)
     table = reconstruction([entry], ranks=(1, 2), repeats=1)

@@ -11,6 +11,7 @@ from pyscale.analysis.ranks.reconstruct import (
     reconstruct_findings,
 )
 from pyscale.store.ranktables import reconstruction_schema
+from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
 
 DEBLUR = ENTRIES[0]
 
@@ -157,6 +158,8 @@ def test_balance_is_that_of_the_slower_of_two_middle_trials():
     ("changes", "gate", "code"),
     [
         ({}, "agrees", ""),
+        ({"gate_gradient": GRADIENT_TOLERANCE}, "agrees", ""),
+        ({"gate_interior": DENOISER_TOLERANCE}, "agrees", ""),
         ({"gate_gradient": 2e-5}, "differs", "disagrees"),
         ({"gate_interior": 2e-6}, "differs", "disagrees"),
         ({"gate_gradient": float("nan")}, "differs", "disagrees"),

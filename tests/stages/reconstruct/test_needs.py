@@ -1,0 +1,33 @@
+"""What the doctor tries of the stage."""
+
+import json
+from importlib.metadata import version
+from io import StringIO
+
+import pytest
+
+from pyscale_stages.reconstruct.needs import NEEDS
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.trying import Trying
+
+SMALL = {"channels": (4, 4, 8, 8), "blocks": 1, "tile_px": 16, "overlap_px": 8, "angles": 4}
+
+
+@pytest.mark.parametrize(("problem", "size_px"), [("tomography_3d", 32), ("colour_deblur", 64)])
+def test_a_small_image_is_reconstructed_and_a_volume_is_smaller(problem, size_px):
+    params = ReconstructParams(problem=problem, operators=2, **SMALL)
+    request = {
+        "stage": "reconstruct",
+        "params": params.model_dump(mode="json"),
+        "device": "cpu",
+        "threads": 1,
+        "entry": "image",
+    }
+    said = StringIO()
+    NEEDS.try_out(Trying(request, said))
+    step, works = map(json.loads, said.getvalue().splitlines())
+    assert step == {"step": f"reconstruct an image of {size_px} px on cpu"}
+    assert (works["check"], works["status"]) == ("stage.image.works", "ok")
+    assert works["sentence"] == (
+        f"image: DeepInverse {version('deepinv')} reconstructed an image on cpu"
+    )
