@@ -59,16 +59,18 @@ class BatchWindow(Record):
 class Diversity(Record):
     """How different the patches are that a model would be given, as far as they say their place."""
 
-    slides_per_batch: Annotated[Amount, Metric(ranks="sum", trials="median")] = Field(
-        ge=1, description="Mean number of slides in a batch"
+    # `Amount` has a bound of its own, which would be the one that counts.
+    slides_per_batch: Annotated[float, Metric(ranks="sum", trials="median")] = Field(
+        ge=1, allow_inf_nan=False, description="Mean number of slides in a batch"
     )
     distance_px: Annotated[Amount | None, Metric(ranks="mean", trials="median")] = Field(
         None,
         description="Mean distance between patches of one slide in a batch, in pixels of its "
         "largest level; None where no batch has two of one slide",
     )
-    effective_slides: Annotated[Amount, Metric(ranks="apart", trials="rate")] = Field(
+    effective_slides: Annotated[float, Metric(ranks="apart", trials="rate")] = Field(
         ge=1,
+        allow_inf_nan=False,
         description="Slides of equal share that would be as diverse, in runs of 1,000 patches or "
         "of all where there are fewer: the inverse of Simpson's index",
     )

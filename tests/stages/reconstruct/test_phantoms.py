@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from pyscale_stages.reconstruct import phantoms
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.phantoms import HEAD_2D, HEAD_3D, phantom
 
@@ -24,6 +25,14 @@ def test_a_colour_image_follows_from_its_seed_and_has_sharp_edges_and_smooth_are
     steps = image.diff(dim=-1).abs()
     assert 0.03 < (steps > 0.2).float().mean() < 0.5
     assert (steps < 0.01).float().mean() > 0.2
+
+
+def test_the_shades_behind_all_shapes_are_of_middle_brightness_and_change_slowly(monkeypatch):
+    monkeypatch.setattr(phantoms, "SHAPES", 0)
+    for seed in range(3):
+        shades = colour_image(seed)
+        assert 0.2 - 1e-6 <= shades.min() < shades.max() <= 0.8 + 1e-6
+        assert shades.diff(dim=-1).abs().max() < 0.02
 
 
 @pytest.mark.parametrize("dimensions", [2, 3])
