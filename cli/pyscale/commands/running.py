@@ -319,7 +319,7 @@ def warn_of_sharing(plan: Plan) -> None:
         place = placement.of(0, trial.processes, trial.device, trial.gpu_sharing, trial.gpus)
         if place.shared:
             by_cores = trial.processes > placement.most_workers
-            what = f"{threads} core(s)" if by_cores else "the GPUs"
+            what = f"{threads} core(s)" if by_cores else "GPUs"
             sharing.setdefault(what, set()).add(trial.workers)
     for what, counts in sorted(sharing.items()):
         talk(

@@ -8,7 +8,7 @@ from pyscale.executors.placement import Placement
 
 @pytest.mark.parametrize(
     ("cores", "device", "lacks"),
-    [(8, "cpu", ""), (1, "cpu", "1 core(s)"), (8, "cuda", "the GPUs"), (1, "cuda", "1 core(s)")],
+    [(8, "cpu", ""), (1, "cpu", "1 core(s)"), (8, "cuda", "GPUs"), (1, "cuda", "1 core(s)")],
 )
 def test_workers_that_must_share_are_told_what_the_machine_lacks(
     make, monkeypatch, capsys, cores, device, lacks
