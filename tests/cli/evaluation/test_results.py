@@ -194,7 +194,8 @@ def test_points_of_a_grid_stand_beside_sweeps_over_their_axis_and_none_over_work
     assert [grid.family for grid in results.every(GridFindings)] == ["segment"]
     assert results.of(GridFindings).ratios["ratio"].to_list() == pytest.approx([10, 10])
     assert results.references == []
-    assert [reference.name for reference, _ in results.beside["grid"]] == ["cellpose-devices"]
+    beside = [reference.name for reference, _ in results.beside["grid"]]
+    assert beside == ["cellpose-devices", "h100-devices"]
 
 
 def test_the_stage_behind_a_point_is_known_by_its_family_too(make):

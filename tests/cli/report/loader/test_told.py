@@ -169,7 +169,7 @@ def test_one_rank_has_no_table_of_ranks_and_nothing_of_waiting_for_others():
     [
         ({"cache_state": "warm"}, "with care", "warm cache though not requested"),
         ({"cache_state": "evicted-unverified"}, "with care", "cold cache not proven"),
-        ({"cores": 2}, "with care", "more workers than cores"),
+        ({"cores": 2}, "with care", "more workers than cores or GPUs"),
         # Few trials are a neutral note.
         ({"repeats": 3}, "yes", "fewer than 6 trials"),
     ],
