@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from pyscale_stages.metric import SHARES, Derived, Metric
-from pyscale_stages.record import Amount, Bytes, Record, Sample, Seconds
+from pyscale_stages.record import Amount, AtLeastOne, Bytes, Record, Sample, Seconds
 from pyscale_stages.residency import CacheState
 
 WAITS = {
@@ -59,18 +59,15 @@ class BatchWindow(Record):
 class Diversity(Record):
     """How different the patches are that a model would be given, as far as they say their place."""
 
-    # `Amount` has a bound of its own, which would be the one that counts.
-    slides_per_batch: Annotated[float, Metric(ranks="sum", trials="median")] = Field(
-        ge=1, allow_inf_nan=False, description="Mean number of slides in a batch"
+    slides_per_batch: Annotated[AtLeastOne, Metric(ranks="sum", trials="median")] = Field(
+        description="Mean number of slides in a batch"
     )
     distance_px: Annotated[Amount | None, Metric(ranks="mean", trials="median")] = Field(
         None,
         description="Mean distance between patches of one slide in a batch, in pixels of its "
         "largest level; None where no batch has two of one slide",
     )
-    effective_slides: Annotated[float, Metric(ranks="apart", trials="rate")] = Field(
-        ge=1,
-        allow_inf_nan=False,
+    effective_slides: Annotated[AtLeastOne, Metric(ranks="apart", trials="rate")] = Field(
         description="Slides of equal share that would be as diverse, in runs of 1,000 patches or "
         "of all where there are fewer: the inverse of Simpson's index",
     )

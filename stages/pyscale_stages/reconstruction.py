@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 from pydantic import Field
 
 from pyscale_stages.metric import Metric
-from pyscale_stages.record import Bytes, Record, Sample, Seconds
+from pyscale_stages.record import AtLeastOne, Bytes, Record, Sample, Seconds
 
 Component = Literal["gradient", "denoiser", "communication", "gather", "barrier"]
 COMPONENTS: tuple[Component, ...] = get_args(Component)
@@ -56,12 +56,8 @@ class Tiling(Record):
     )
     tiles: Annotated[int, TOLD] = Field(1, ge=1, description="Tiles of all ranks")
     tiles_here: int = Field(1, ge=0, description="Tiles of this rank")
-    # `Amount` has a bound of its own, which would be the one that counts.
-    work_multiplier: Annotated[float, TOLD] = Field(
-        1.0,
-        ge=1,
-        allow_inf_nan=False,
-        description="Pixels that all ranks denoise, over those of the image",
+    work_multiplier: Annotated[AtLeastOne, TOLD] = Field(
+        1.0, description="Pixels that all ranks denoise, over those of the image"
     )
 
 

@@ -13,6 +13,8 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A length of time, by one clock; a difference of two clocks is a plain number."""
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """How much there is of something that cannot be less than nothing."""
+AtLeastOne = Annotated[float, Field(ge=1, allow_inf_nan=False)]
+"""Its bound stands here, as that of `Amount` would count in place of a field's own."""
 Count = Annotated[int, Field(ge=0)]
 Bytes = Annotated[int, Field(ge=0)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
