@@ -1,28 +1,28 @@
 # Commands of a checkout. `make demo` and `make test` are the two that a newcomer needs.
 PYTHON ?= python3
 BIN := .venv/bin
-SETUP_DONE := .venv/.complete
 # What is kept once for all checkouts of a user.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pyscale
 # A new clone takes from it what mypy found in an earlier one, by the hash of each file.
 export MYPY_CACHE_DIR ?= $(CACHE)/mypy
-# What tests find in environments of its own.
-TOOLS := $(CACHE)/tools
-CELLPOSE4 := $(TOOLS)/cellpose-4.2.1.1
-SNAKEMAKE := $(TOOLS)/snakemake-9.27.1
+CELLPOSE4 := $(CACHE)/tools/cellpose-4.2.1.1
 # A folder of datasets beside the checkout, as a lab shares it, serves as the mirror.
 export PYSCALE_MIRROR ?= $(wildcard $(abspath ../shared/data))
+# Libraries are compiled once, when they are first imported, and not by each of a thousand processes.
+export PYTHONDONTWRITEBYTECODE :=
 DEMO_REPEATS ?= 6
 
-.PHONY: setup parts demo test golden unit check docs fuzz cluster bench model locks debian-locks clean
+.PHONY: setup parts images demo test test-all test-images unit golden lint types check docs fuzz \
+	cluster bench model locks debian-locks clean
 
-setup: $(SETUP_DONE)
+# Everything; the demo needs less.
+setup: .venv/.all
 
-$(SETUP_DONE): pyproject.toml constraints.txt scripts/set_up.py
-	$(PYTHON) scripts/set_up.py
+.venv/.%: pyproject.toml constraints.txt scripts/set_up.py
+	$(PYTHON) scripts/set_up.py $*
 	@touch $@
 
-# What stages need beside Python, where this machine allows it.
+# What stages and tests need beside Python: as root this installs packages on the machine.
 parts:
 	scripts/provide_parts.sh
 
@@ -31,8 +31,13 @@ images: setup parts
 	$(BIN)/pyscale image build
 
 # The demo needs no images and no cluster, so it installs neither.
-demo: setup
+demo: .venv/.demo
 	@scripts/demo.sh $(BIN)/pyscale $(DEMO_REPEATS)
+
+# Minutes; changes nothing outside the checkout and the user's cache. docs/testing.md has the tiers.
+test: setup
+	$(MAKE) --jobs=2 --output-sync lint docs
+	scripts/run_tests.sh quick
 
 # Cellpose 4 replaces Cellpose 3 in an environment, so its tests find it in a folder of its own.
 $(CELLPOSE4)/.complete: | setup
@@ -41,35 +46,31 @@ $(CELLPOSE4)/.complete: | setup
 		fill_voids==2.1.2
 	touch $@
 
-# Snakemake needs other versions of some packages, so its tests find it in an environment of its own.
-$(SNAKEMAKE)/.complete: | setup
-	$(PYTHON) -m venv $(SNAKEMAKE)
-	$(SNAKEMAKE)/bin/pip install --quiet --disable-pip-version-check snakemake==9.27.1
-	touch $@
+test-all: test
+	$(MAKE) parts types $(CELLPOSE4)/.complete
+	PYSCALE_TEST_CELLPOSE4=$(CELLPOSE4) scripts/run_tests.sh rest
 
-# The first build of the images takes minutes, so its progress is shown before the tests.
-test: $(CELLPOSE4)/.complete $(SNAKEMAKE)/.complete
-	$(MAKE) --jobs=2 --output-sync check docs
-	$(MAKE) parts
-	if command -v apptainer || command -v singularity; then $(BIN)/pyscale image build; fi
-	PYSCALE_TEST_CELLPOSE4=$(CELLPOSE4) PYSCALE_TEST_SNAKEMAKE=$(SNAKEMAKE) \
-		scripts/run_tests.sh $(BIN)/pytest
+test-images: setup parts
+	scripts/run_tests.sh images
+
+# The tests to run after a change: what needs no part and no network, and ends within a second.
+unit: setup
+	$(BIN)/pytest --quiet --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not slow'
 
 # After a change that is meant to change results; commit what it writes.
 golden: setup
 	PYSCALE_TEST_RENEW_GOLDEN=1 $(BIN)/pytest --quiet tests/test_golden.py
 
-# The tests to run after a change: what needs no part and no network, and ends within a second.
-unit: setup
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --quiet --numprocesses 2 --dist loadfile \
-		--no-loadscope-reorder -m 'not slow' \
-		tests/test_golden.py tests/stages tests/cli tests/fuzz tests/scripts tests/test_*.py
-
-check: setup
+lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: setup
+	$(BIN)/mypy
+
+# What each commit passes.
+check: lint types
 
 # The site of docs/ in build/site; a link that leads nowhere fails.
 docs: setup
