@@ -12,6 +12,12 @@ from pyscale_stages import registry
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("package")]
 
+
+@pytest.fixture(autouse=True, scope="module")
+def _without_page():
+    """The page has a section of the measures."""
+
+
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "edges"
 
 
