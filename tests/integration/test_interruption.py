@@ -64,19 +64,25 @@ def interrupted(process):
 
 @pytest.mark.smoke
 @of_several_trials
-def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
-    pyscale, process, held, undisturbed
+def test_after_ctrl_c_and_a_kill_a_run_is_resumed_to_what_an_undisturbed_one_gives(
+    pyscale, start, process, held, undisturbed
 ):
     # The terminal sends Ctrl-C to every process of the foreground.
     os.killpg(process.pid, signal.SIGINT)
     run = interrupted(process)
     assert pyscale("status", run.path.name).out.count("interrupted")
+    resumed = start("run", "--resume", run.path.name)
+    wait_for_event("submitted", resumed, times=2)
+    resumed.kill()
+    resumed.communicate()
     held.spare_others()
     assert pyscale("run", "--resume", run.path.name).code == 0
     assert outputs(run) == undisturbed
+    assert living(run) == []
+    assert executor_for(run).end_all() == 0
 
 
-@pytest.mark.smoke
+@pytest.mark.slow
 @of_several_trials
 def test_killed_again_and_again_a_run_completes_with_the_same_results(
     start, process, held, undisturbed
@@ -95,7 +101,6 @@ def test_killed_again_and_again_a_run_completes_with_the_same_results(
     run = only_run()
     assert outputs(run) == undisturbed
     assert living(run) == []
-    assert executor_for(run).end_all() == 0
 
 
 @pytest.mark.slow
