@@ -67,12 +67,14 @@ def test_nothing_serious_is_found(page):
     assert serious(page) == []
 
 
-def test_nothing_serious_is_found_in_the_dark_and_on_a_phone_where_text_keeps_its_size(full, visit):
+def test_nothing_serious_is_found_in_the_dark_and_on_a_phone_where_text_keeps_its_size(
+    full, visit_once
+):
     """A page that is laid out wider than the phone is shown smaller.
 
     One theme is enough there: no colour depends on the width.
     """
-    phone = visit(full.page, **PHONE, color_scheme="dark")
+    phone = visit_once(full.page, **PHONE, color_scheme="dark")
     assert phone.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     assert phone.evaluate("() => [innerWidth, visualViewport.scale]") == [375, 1]
     small = phone.evaluate(
@@ -83,7 +85,7 @@ def test_nothing_serious_is_found_in_the_dark_and_on_a_phone_where_text_keeps_it
     )
     assert small == []
     assert serious(phone) == []
-    assert serious_in_both_themes(visit(full.page)) == []
+    assert serious_in_both_themes(visit_once(full.page)) == []
 
 
 def rules_broken(page, markup, check=serious):

@@ -57,8 +57,10 @@ def test_no_table_has_a_number_that_names_no_place_in_a_csv(page):
     assert set(page.evaluate(LOOSE)) <= {"at N ="}
 
 
-def test_on_a_phone_charts_fit_and_wide_tables_scroll_and_can_be_reached_by_keyboard(full, visit):
-    page = visit(full.page, **PHONE)
+def test_on_a_phone_charts_fit_and_wide_tables_scroll_and_can_be_reached_by_keyboard(
+    full, visit_once
+):
+    page = visit_once(full.page, **PHONE, color_scheme="dark")
     for svg in page.locator("[data-chart] .chart-plot svg").all():
         box = svg.bounding_box()
         assert box is not None
