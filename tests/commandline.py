@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from typing import NamedTuple
 from unittest.mock import patch
@@ -45,6 +46,23 @@ def answer_of(capsys, *words):
         app.main()
     said, code = capsys.readouterr(), end.value.code
     return Answer(code if isinstance(code, int) else 0, said.out, said.err)
+
+
+def answer_here(folder, *words, **variables):
+    """Run a command line in a folder, in this process, with further variables."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        chdir(folder),
+        patch.dict(os.environ, {name: str(value) for name, value in variables.items()}),
+        patch.object(sys, "argv", ["pyscale", *map(str, words)]),
+        patch("typer.main.get_command", _command_line),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        pytest.raises(SystemExit) as end,
+    ):
+        app.main()
+    code = end.value.code
+    return Answer(code if isinstance(code, int) else 0, out.getvalue(), err.getvalue())
 
 
 def answer_in(folder, *words, before=(), **variables):

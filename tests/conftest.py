@@ -2,9 +2,11 @@
 
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from pyscale.images.build import BuildOptions, build
 from pyscale.images.buildlog import BuildProgress
+from pyscale.images.catalog import definitions
 from pyscale.images.engine import find_engine
 from pyscale.images.lockfile import ImageFolder, LockedImage
 from pyscale.images.parts import buildable
@@ -26,7 +29,8 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 NO_FIGURES = Path(__file__).resolve().parent / "nofigures"
 REQUIRE_PARTS = "PYSCALE_TEST_REQUIRE_ALL"
 """Set where a missing part must fail a test instead of skipping it, as in CI."""
-
+SLOW_TOO = {"smoke", "images"}
+"""Marks of tests that take time too, and that say where they are run."""
 
 # A busy machine may take seconds over what usually takes none, and what an example finds must be
 # found by the change that made it, and not by a later one that draws the example.
@@ -38,9 +42,13 @@ settings.load_profile("tests")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark as slow what asks for a container program, or for processes of ranks."""
+    """Mark what asks for every image, and as slow what takes time by its kind or its fixtures."""
     for item in items:
-        if not {"engine", "ranks"}.isdisjoint(getattr(item, "fixturenames", ())):
+        fixtures = {*getattr(item, "fixturenames", ())}
+        if "built_images" in fixtures:
+            item.add_marker("images")
+        marks = {mark.name for mark in item.iter_markers()}
+        if fixtures & {"browser", "engine", "ranks"} or marks & SLOW_TOO:
             item.add_marker("slow")
 
 
@@ -169,20 +177,39 @@ def engine():
 def built_images(engine, missing):
     """Folder with every image that can be built here: what is current is reused."""
     del engine
+    return _images_built(
+        lambda folder, hear: buildable(folder, None, hear, force=False)[0], missing
+    )
+
+
+@pytest.fixture(scope="session")
+def with_image(engine, missing):
+    """Build one image where it is not current; give the folder, where others may be old."""
+    del engine
+
+    @cache
+    def folder_with(name):
+        return _images_built(lambda _folder, _hear: definitions([name]), missing)
+
+    return folder_with
+
+
+def _images_built(choose, missing):
+    """Build the images that are chosen, each where it is not current; return their folder."""
     folder = ImageFolder(load_settings().images_folder)
     with BuildProgress() as progress:
         try:
-            chosen, _ = buildable(folder, None, progress.hear, force=False)
-            build(chosen, folder, BuildOptions(), progress.hear)
+            build(choose(folder, progress.hear), folder, BuildOptions(), progress.hear)
         except MissingPart as error:
             missing("what builds images", str(error))
     return folder
 
 
-@pytest.fixture
-def small_image(engine, tmp_path):
-    """Build an image of a shell and a few programs, which knows nothing of pyscale."""
-    definition, path = tmp_path / "mine.def", tmp_path / "mine.sif"
+@pytest.fixture(scope="session")
+def toy_image(engine, tmp_path_factory):
+    """An image of a shell and a few programs, which knows nothing of pyscale."""
+    folder = tmp_path_factory.mktemp("toy")
+    definition, path = folder / "mine.def", folder / "mine.sif"
     definition.write_text(small_system())
     subprocess.run(
         [engine.program, "build", "--fakeroot", str(path), str(definition)],
@@ -191,6 +218,12 @@ def small_image(engine, tmp_path):
         capture_output=True,
     )
     return path
+
+
+@pytest.fixture
+def small_image(toy_image, tmp_path):
+    """A copy of it, for tests that spoil it."""
+    return Path(shutil.copy(toy_image, tmp_path / "mine.sif"))
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import runpy
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from multiprocessing import forkserver, get_context
 from pathlib import Path
@@ -79,15 +79,34 @@ class Forked:
     def send_signal(self, number):
         os.kill(self.pid, number)
 
+    def wait(self, timeout=None):
+        """Wait until it has ended, and return its exit code."""
+        self._process.join(timeout)
+        if self.returncode is None:
+            raise subprocess.TimeoutExpired("a fork", timeout)
+        return self.returncode
+
     def communicate(self, timeout=None):
         """Read all that it says, until it has ended."""
         self.stdin.close()
         with ThreadPoolExecutor(2) as readers:
             said = [*readers.map(lambda pipe: pipe.read(), (self.stdout, self.stderr))]
-        self._process.join(timeout)
-        if self.returncode is None:
-            raise subprocess.TimeoutExpired("a fork", timeout)
+        self.wait(timeout)
         return said
+
+
+@contextmanager
+def forked_commands():
+    """Start commands of pyscale as forks, which do not outlive the block."""
+    with ExitStack() as ends:
+
+        def start(*words):
+            process = Forked(["-m", "pyscale", *words], dict(os.environ), OF_COMMANDS)
+            ends.enter_context(process)
+            ends.callback(process.kill)
+            return process
+
+        yield start
 
 
 def _become(words, variables, folder, ends):

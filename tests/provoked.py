@@ -8,6 +8,7 @@ from pathlib import Path
 
 from controlgroups import end_group
 
+NO_FIGURES = Path(__file__).resolve().parent / "nofigures" / "sitecustomize.py"
 CPU = Path("/sys/fs/cgroup/cpu")
 BLOCK_IO = Path("/sys/fs/cgroup/blkio")
 """Where these controllers of cgroup v1 are mounted."""
@@ -78,7 +79,7 @@ def slow_interpreter(folder, *, seconds):
     """
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(
-        "import sys, time\n"
+        NO_FIGURES.read_text() + "import sys, time\n"
         'if "pyscale_stages" in sys.orig_argv and "check" not in sys.orig_argv:\n'
         f"    time.sleep({seconds})\n"
     )

@@ -14,13 +14,14 @@ def only_run():
     return RunFolder(path)
 
 
-def wait_for_event(kind, process):
-    """Return when the journal of the only run tells of an event."""
+def wait_for_event(kind, process, times=1):
+    """Return when the journal of the only run tells of an event, the so-manieth time."""
     Path("runs").mkdir(exist_ok=True)
     for _ in watch("runs", rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
         ended = process.poll() is not None
         journals = list(Path("runs").glob("*/journal.jsonl"))
-        if journals and any(e.kind == kind for e in Journal(journals[0]).read()):
+        told = [event.kind for event in Journal(journals[0]).read()] if journals else []
+        if told.count(kind) >= times:
             return
         assert not ended, process.communicate()
 

@@ -82,8 +82,8 @@ def _report(name):
     return made
 
 
-full, broken, thin, table, hostile, single, weak = map(_report, list(MADE_UP)[:7])
-grid, machine, machines, loading, loadings, reconstruction = map(_report, list(MADE_UP)[7:])
+full, broken, table, hostile, single, weak = map(_report, list(MADE_UP)[:6])
+grid, machine, machines, loading, loadings, reconstruction = map(_report, list(MADE_UP)[6:])
 
 
 @pytest.fixture(scope="package")

@@ -195,8 +195,6 @@ def published_reconstruction(**told):
 MADE_UP = {
     "full": full_run,
     "broken": lambda _: broken_run().results_with_timeline("a broken run"),
-    # A first look, so that nothing has an interval.
-    "thin": lambda path: results_of_folder(make_run(path, counts=(1, 2), repeats=2, frames=8)),
     "table": lambda _: table_results(),
     "hostile": lambda _: hostile_run().results_with_timeline("<b>a run</b>"),
     "single": lambda _: single_run().results_with_timeline("one trial"),

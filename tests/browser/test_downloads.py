@@ -8,7 +8,7 @@ import pytest
 from browser.drawn import downloaded
 from pyscale.report.csv import files_of
 
-REPORTS = ("full", "single", "hostile", "grid")
+REPORTS = ("full",)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ ANSWERS = {
 }
 """Where the answer to each question stands: elements with this `data-answer`."""
 FOR_EACH_STAGE = {"request", "limit", "trust", "speedup"}
-REPORTS = ("full", "broken", "thin", "single", "weak", "table")
+REPORTS = ("full", "broken", "single", "weak", "table")
 
 SEEN = """
 element => {

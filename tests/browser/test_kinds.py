@@ -4,13 +4,11 @@ What they say is held by `tests/golden`.
 """
 
 import csv
-from dataclasses import replace
 
 import pytest
 from playwright.sync_api import expect
 
 from browser.drawn import choose, downloaded, marks, place, until
-from browser.reports import written
 from browser.test_first_screen import assert_seen
 from pyscale.analysis.grid.findings import GridFindings
 
@@ -160,16 +158,6 @@ class TestOfAMachine:
         assert apart
         every = [mark for mark in marks(page, "machinenodes", type="symbol") if "told" in mark]
         assert len(every) == len(machines.rows("nodes")) + len(apart)
-
-    def test_its_tests_stay_where_a_stage_is_not_chosen(self, full, machine, visit, tmp_path):
-        both = replace(full.results, kinds=machine.results.kinds)
-        page = visit(written(tmp_path, both).page)
-        before = page.locator("#machine tr:visible").count()
-        assert before > 10
-        page.locator("input[name=stage][value=segment]").uncheck()
-        page.locator("#results tr[data-stage=segment]").first.wait_for(state="hidden")
-        assert page.locator("#machine tr:visible").count() == before
-        assert page.locator("[data-chart=machinestorage] .chart-plot svg").is_visible()
 
     def test_tests_stand_beside_what_others_measured(self, machine, visit_once):
         page = visit_once(machine.page)

@@ -10,7 +10,7 @@ from browser.chromium import PHONE
 from browser.drawn import until_wide, widths
 
 REPORTS = ("full", "broken", "single", "weak", "table", "hostile", "grid", "machine", "machines")
-REPORTS += ("thin", "loading", "loadings", "reconstruction")
+REPORTS += ("loading", "loadings", "reconstruction")
 MOST_BYTES = 8 << 20
 
 
@@ -23,8 +23,9 @@ def narrowed(page):
     until_wide(page, before)
 
 
-def test_nothing_makes_the_page_scroll_sideways(narrowed):
-    for width in (1920, 1280, 768, 375, 320):
+def test_the_page_is_small_and_nothing_makes_it_scroll_sideways(narrowed, report):
+    assert report.page.stat().st_size < MOST_BYTES
+    for width in (1920, 768, 375, 320) if report.folder.name == "full" else (320,):
         narrowed.set_viewport_size({"width": width, "height": 800})
         # Charts follow when they are told that their place has changed.
         try:
@@ -56,12 +57,10 @@ def test_no_table_has_a_number_that_names_no_place_in_a_csv(page):
     assert set(page.evaluate(LOOSE)) <= {"at N ="}
 
 
-def test_the_page_is_small(report):
-    assert report.page.stat().st_size < MOST_BYTES
-
-
-def test_on_a_phone_charts_fit_and_wide_tables_scroll_and_can_be_reached_by_keyboard(full, visit):
-    page = visit(full.page, **PHONE)
+def test_on_a_phone_charts_fit_and_wide_tables_scroll_and_can_be_reached_by_keyboard(
+    full, visit_once
+):
+    page = visit_once(full.page, **PHONE, color_scheme="dark")
     for svg in page.locator("[data-chart] .chart-plot svg").all():
         box = svg.bounding_box()
         assert box is not None

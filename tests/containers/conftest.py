@@ -8,8 +8,7 @@ from pyscale.doctor.containers import images as images_of
 from pyscale.doctor.stages import stages
 from pyscale.doctor.subject import Subject
 from pyscale.images.build import BuildOptions, build
-from pyscale.images.buildlog import BuildProgress
-from pyscale.images.catalog import ImageDefinition, definitions
+from pyscale.images.catalog import ImageDefinition
 from pyscale.images.lockfile import ImageFolder
 from pyscale.settings import load_settings
 from smallsystem import small_system
@@ -64,20 +63,6 @@ def containers(tmp_path):
 def images(tmp_path):
     """An empty folder of images."""
     return ImageFolder(tmp_path / "images")
-
-
-@pytest.fixture(scope="module")
-def with_image(engine):
-    """Build one image where it is not current; give the folder, where others may be old."""
-    del engine
-
-    def folder_with(name):
-        folder = ImageFolder(load_settings().images_folder)
-        with BuildProgress() as progress:
-            build(definitions([name]), folder, BuildOptions(), progress.hear)
-        return folder
-
-    return folder_with
 
 
 @pytest.fixture

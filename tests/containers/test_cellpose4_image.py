@@ -11,6 +11,8 @@ from cellpose4_grid import MAKE_WEIGHTS, TOKEN_PX
 from commandline import answer_in
 from pyscale_stages.moviewriter import write_movie
 
+pytestmark = pytest.mark.images
+
 SHAPE_YX = (64, 96)
 SUITE = """
 name = "cellpose4"
@@ -58,7 +60,6 @@ def bench(engine, built_images, tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
 def test_the_image_of_cellpose_4_segments_alone(engine, built_images, bench):
     (bench / "params.json").write_text(json.dumps({"model": "grid.pt"}), encoding="utf-8")
     run = ("run", "--input", "movie.ome.tif", "--output", "out", "--params", "params.json")
@@ -67,7 +68,6 @@ def test_the_image_of_cellpose_4_segments_alone(engine, built_images, bench):
     assert drawn(bench / "out" / "labels.ome.tif")
 
 
-@pytest.mark.slow
 def test_a_run_with_weights_of_ones_own_says_which_image_they_need_and_takes_it(
     built_images, bench
 ):

@@ -36,6 +36,8 @@ OWN = """
 from pyscale_stages.loader.factories import factory_of
 from pyscale_stages.loader.params import LoaderParams
 
+pytestmark = pytest.mark.images
+
 def make_dataset(*settings):
     return factory_of(LoaderParams(patch_px=64))(*settings)
 """
@@ -77,7 +79,6 @@ def native(slides, tmp_path_factory):
     )
 
 
-@pytest.mark.slow
 def test_the_image_runs_alone_and_delivers_the_patches_that_this_environment_does(
     engine, folder, slides, native, tmp_path
 ):
@@ -99,7 +100,6 @@ def test_the_image_runs_alone_and_delivers_the_patches_that_this_environment_doe
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
 def test_two_ranks_in_containers_meet_and_find_a_factory_of_ones_own(
     folder, slides, native, tmp_path
 ):
@@ -125,7 +125,6 @@ def test_two_ranks_in_containers_meet_and_find_a_factory_of_ones_own(
     assert together[0].checksum != together[1].checksum
 
 
-@pytest.mark.slow
 def test_the_doctor_finds_what_the_stage_needs_in_its_image(folder, look):
     found = look(folder, "loader")
     assert {one.status for one in found.values()} == {"ok"}, found

@@ -1,9 +1,5 @@
 """The images of the stages that measure the machine: what they need is inside, and they run."""
 
-import json
-import subprocess
-import tomllib
-
 import pytest
 
 from commandline import answer_in
@@ -11,8 +7,9 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.taskfiles import read_task
 from stagetasks import run_verb
 
+pytestmark = pytest.mark.images
+
 STAGES = ("storage", "decompress", "kernels")
-# Without fio, whose reads of so little take no millisecond: it has no time of them then.
 SMALL = """
 [stages.storage]
 particles = 8
@@ -77,7 +74,6 @@ def outputs(run):
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_image_finds_the_results_that_this_environment_does(
     measured, built_images, stage, tmp_path
@@ -90,25 +86,9 @@ def test_an_image_finds_the_results_that_this_environment_does(
     assert checked.agreement.same, checked.agreement
 
 
-@pytest.mark.slow
 def test_an_image_measures_the_place_and_leaves_it_as_it_was(measured, place):
     """A folder of the image's own would lie in memory, and be measured without a complaint."""
     native, contained = (measured[each]["storage"][1].versions for each in ("native", "apptainer"))
     for name in ("place_filesystem", "place_device"):
         assert contained[name] == native[name] != "", name
     assert [path.name for path in place.iterdir()] == ["mine.txt"]
-
-
-def test_the_image_of_the_storage_runs_alone_and_has_fio(engine, built_images, tmp_path):
-    params = tomllib.loads(SMALL)["stages"]["storage"] | {"fio": True, "modes": ["warm"]}
-    (tmp_path / "params.json").write_text(json.dumps(params), encoding="utf-8")
-    options = ("--containall", "--bind", str(tmp_path), "--pwd", str(tmp_path))
-    run = ("run", "--output", "out", "--params", "params.json")
-    done = subprocess.run(
-        engine.command("run", *options, str(built_images.sif("storage")), *run),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["versions"]["fio"].startswith("fio-")

@@ -13,12 +13,7 @@ COPIES = "cat {file} > {output}/{name}.txt"
 
 
 @pytest.fixture
-def image(small_image):
-    return small_image
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys, image):
+def run(tmp_path, monkeypatch, capsys, toy_image):
     """Run a step over four files of a folder, in the image."""
     monkeypatch.chdir(tmp_path)
     texts = tmp_path / "my texts, [new]"
@@ -26,12 +21,12 @@ def run(tmp_path, monkeypatch, capsys, image):
     for number in range(4):
         (texts / f"{number}.txt").write_text(f"text {number}")
 
-    def start(step, *more):
+    def start(step, *more, image=toy_image, workers="1"):
         told = answer_of(
             capsys,
             *("pyscale", "run", "--step", step, "--shell", "--split", "files", "--data", texts),
-            *("--image", image, "--workers", "1,2", "--repeats", "1", "--keep-outputs", "all"),
-            *more,
+            *("--image", image, "--workers", workers, "--repeats", "1", "--retries", "0"),
+            *("--keep-outputs", "all", *more),
         )
         return told.code, told.out + told.err
 
@@ -43,9 +38,9 @@ def found(tmp_path):
     return RunFolder(path)
 
 
-@pytest.mark.parametrize("runtime", ["native", "apptainer"])
-def test_an_image_that_knows_nothing_of_pyscale_is_measured(run, tmp_path, image, runtime):
-    code, said = run(COPIES, "--runtime", runtime)
+@pytest.mark.smoke
+def test_an_image_that_knows_nothing_of_pyscale_is_measured(run, tmp_path, toy_image):
+    code, said = run(COPIES, "--runtime", "apptainer", workers="1,2")
     assert code == 0, said
     assert "Outputs: same bytes at every N." in said
     measured = found(tmp_path)
@@ -61,33 +56,26 @@ def test_an_image_that_knows_nothing_of_pyscale_is_measured(run, tmp_path, image
     containers = read_provenance(measured.path).containers
     assert containers is not None
     (used,) = containers.images
-    assert (used.path, used.size_bytes) == (image, image.stat().st_size)
+    assert (used.path, used.size_bytes) == (toy_image, toy_image.stat().st_size)
 
 
 def test_it_can_write_neither_its_input_nor_the_folder_of_the_user(run, tmp_path):
     code, said = run("touch {input}/new; touch {folder}/new; cat {files} > {output}/list.txt")
-    # Both windows write one name, which is refused where they are joined.
-    assert code == 1, said
+    assert code == 0, said
     assert not list(tmp_path.rglob("new"))
-    assert (
-        "Read-only file system"
-        in (
-            found(tmp_path).task(found(tmp_path).plan.trial("step-n1-b1"), "w0") / "stderr"
-        ).read_text()
-    )
+    measured = found(tmp_path)
+    told = (measured.task(measured.plan.trial("step-n1-b1"), "w0") / "stderr").read_text()
+    assert "Read-only file system" in told
 
 
-def test_a_program_that_the_image_lacks_is_told(run):
-    code, said = run("no-such-program {file} {output}")
+def test_a_program_that_the_image_lacks_is_told_and_an_image_that_changed_is_not_taken(
+    run, small_image, capsys
+):
+    code, said = run("no-such-program {file} {output}", image=small_image)
     assert code == 1
     assert "no-such-program" in said
     assert "not found" in said
-
-
-def test_an_image_that_changed_ends_a_run_that_goes_on(run, tmp_path, image, capsys):
-    code, said = run("no-such-program {file} {output}")
-    assert code == 1, said
-    with image.open("ab") as file:
+    with small_image.open("ab") as file:
         file.write(b"x")
     told = answer_of(capsys, "pyscale", "run", "--resume", "latest")
     assert told.code == 2
@@ -95,8 +83,9 @@ def test_an_image_that_changed_ends_a_run_that_goes_on(run, tmp_path, image, cap
 
 
 def test_ranks_in_an_image_know_where_they_meet(run, tmp_path):
-    step = "ls {input} > /dev/null; test $RANK -gt 0 || echo $WORLD_SIZE $MASTER_ADDR > {output}"
-    code, told = run(step, "--split", "ranks", "--output", "told.txt", "--check", "none")
+    step = "test $RANK -gt 0 || echo $WORLD_SIZE $MASTER_ADDR > {output}; : {input}"
+    ranks = ("--split", "ranks", "--output", "told.txt", "--check", "none")
+    code, told = run(step, *ranks, workers="2")
     assert code == 0, told
     output = found(tmp_path).output(found(tmp_path).plan.trial("step-n2-b1"))
     assert (output / "told.txt").read_text() == "2 127.0.0.1\n"

@@ -14,6 +14,8 @@ from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE, Reconstruction
 from traineddenoiser import NETWORK, SIGMA, write_weights
 
+pytestmark = pytest.mark.images
+
 PARAMS = NETWORK | {
     "problem": "colour_deblur",
     "size_px": 128,
@@ -52,7 +54,6 @@ def params(tmp_path_factory):
     return PARAMS | {"weights": str(write_weights(place / "some.pth", steps=0))}
 
 
-@pytest.mark.slow
 def test_ranks_in_containers_reconstruct_what_this_environment_does(folder, params, tmp_path):
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in params.items()]
     (tmp_path / "tiny.toml").write_text(SUITE + "\n".join(lines))
@@ -102,7 +103,6 @@ def reconstructed_here(folder, params):
     return read_image(folder / "out")
 
 
-@pytest.mark.slow
 def test_the_doctor_reconstructs_an_image_in_the_container(folder, look):
     found = look(folder, "reconstruct")
     assert {one.status for one in found.values()} == {"ok"}, found

@@ -28,7 +28,19 @@ from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.residency import Residency
 from pyscale_stages.validarea import VALID_FILE
 
-STAGES = ("register_denoise", "segment", "contact", "track")
+SUITE = """
+name = "cells"
+summary = "Segmentation and contacts"
+
+[stages.segment]
+inputs = { frames = "movie" }
+truth = "specimen"
+
+[stages.contact]
+inputs = { labels = "segment" }
+truth = "specimen"
+"""
+STAGES = ("segment", "contact")
 OPTIONS = ("--workers", "2", "--repeats", "1", "--keep-outputs", "all")
 NO_NETWORK = (
     ["unshare", "--net"]
@@ -74,18 +86,41 @@ def files_below(folder):
 
 
 @pytest.fixture(scope="module")
-def laboratory(tmp_path_factory, built_images):
-    """A working folder with a synthetic movie, under a name that is hard on shells."""
-    folder = tmp_path_factory.mktemp("lab") / "my lab, [new]: é"
-    folder.mkdir()
-    synth = ("data", "synth", "cells", "--frames", "6", "--size", "128", "--cells", "12")
-    assert pyscale(folder, built_images, *synth).code == 0
-    return folder
+def images(with_image):
+    """Folder with the images of the two stages."""
+    with_image("contact")
+    return with_image("segment_cellpose3")
 
 
 @pytest.fixture(scope="module")
-def runs(laboratory, built_images):
-    """The pipeline natively, and in images with the network off."""
+def laboratory(tmp_path_factory, images):
+    """A working folder with a synthetic movie, under a name that is hard on shells."""
+    folder = tmp_path_factory.mktemp("lab") / "my lab, [new]: é"
+    folder.mkdir()
+    (folder / "cells.toml").write_text(SUITE, encoding="utf-8")
+    synth = ("data", "synth", "cells", "--frames", "4", "--size", "96", "--cells", "8")
+    assert pyscale(folder, images, *synth).code == 0
+    return folder
+
+
+def measured(laboratory, images, suite):
+    """Run a suite natively, and in images with the network off; give both runs."""
+    found = {}
+    for runtime, before in (("native", ()), ("apptainer", NO_NETWORK)):
+        known = set(laboratory.glob("runs/*"))
+        tree = files_below(laboratory) | files_below(images.path)
+        words = ("run", suite, "--data", "cells", "--runtime", runtime, *OPTIONS)
+        said = pyscale(laboratory, images, *words, before=before)
+        assert said.code == 0, said
+        assert files_below(laboratory) | files_below(images.path) == tree
+        (path,) = set(laboratory.glob("runs/*")) - known
+        found[runtime] = RunFolder(path)
+    return found
+
+
+@pytest.fixture(scope="module")
+def runs(laboratory, images):
+    """Both stages natively, and in images with the network off."""
     probe = (
         "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(('192.0.2.1', 9))"
     )
@@ -93,21 +128,7 @@ def runs(laboratory, built_images):
         [*NO_NETWORK, sys.executable, "-c", probe], capture_output=True, text=True, check=False
     )
     assert "Network is unreachable" in offline.stderr
-    found = {}
-    for runtime, before in (("native", ()), ("apptainer", NO_NETWORK)):
-        known = set(laboratory.glob("runs/*"))
-        tree = files_below(laboratory) | files_below(built_images.path)
-        said = pyscale(
-            laboratory,
-            built_images,
-            *("run", "pipeline", "--data", "cells", "--runtime", runtime, *OPTIONS),
-            before=before,
-        )
-        assert said.code == 0, said
-        assert files_below(laboratory) | files_below(built_images.path) == tree
-        (path,) = set(laboratory.glob("runs/*")) - known
-        found[runtime] = RunFolder(path)
-    return found
+    return measured(laboratory, images, "cells.toml")
 
 
 @pytest.fixture(scope="module")
@@ -120,18 +141,29 @@ def contained(runs):
     return results(runs["apptainer"])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("stage", STAGES)
-def test_an_image_computes_the_bytes_that_this_environment_does(native, contained, stage):
-    compared = [name for name in native if name.startswith(f"{stage}-") and native[name].outputs]
-    assert {name.rpartition("/")[2] for name in compared} == {"w0", "w1", "merge"}
-    for name in compared:
-        assert contained[name].outputs == native[name].outputs, name
+def same_bytes(native, contained, stages):
+    for stage in stages:
+        names = [name for name in native if name.startswith(f"{stage}-") and native[name].outputs]
+        assert {name.rpartition("/")[2] for name in names} == {"w0", "w1", "merge"}
+        for name in names:
+            assert contained[name].outputs == native[name].outputs, name
 
 
 @pytest.mark.slow
-def test_every_result_names_the_image_that_made_it(runs, contained, built_images):
-    locked = built_images.read_lock().images
+def test_an_image_computes_the_bytes_that_this_environment_does(native, contained):
+    same_bytes(native, contained, STAGES)
+
+
+@pytest.mark.images
+def test_every_stage_of_the_pipeline_computes_the_same_bytes_in_its_image(laboratory, built_images):
+    runs = measured(laboratory, built_images, "pipeline")
+    stages = ("register_denoise", "segment", "contact", "track")
+    same_bytes(results(runs["native"]), results(runs["apptainer"]), stages)
+
+
+@pytest.mark.slow
+def test_every_result_names_the_image_that_made_it(runs, contained, images):
+    locked = images.read_lock().images
     run = runs["apptainer"]
     frozen = read_provenance(run.path).containers
     assert frozen is not None
@@ -170,9 +202,9 @@ def test_the_machine_looks_the_same_from_inside(native, contained):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("trial", ["register_denoise-n2-b1", "segment-n2-b1"])
-def test_the_page_cache_looks_the_same_from_inside(runs, native, contained, trial):
+def test_the_page_cache_looks_the_same_from_inside(runs, native, contained):
     """How much a task leaves there is the kernel's choice; where it begins is pyscale's."""
+    trial = "segment-n2-b1"
 
     def seen(look):
         return look.path, look.method, look.size_bytes, look.resident_bytes
@@ -193,7 +225,7 @@ def test_the_page_cache_looks_the_same_from_inside(runs, native, contained, tria
     assert found["apptainer"] == found["native"] != []
 
 
-def test_what_lies_in_the_page_cache_is_seen_from_inside(engine, built_images, labels):
+def test_what_lies_in_the_page_cache_is_seen_from_inside(engine, images, labels):
     whole = pagecache.warm(labels)
     assert whole.resident_bytes == labels.stat().st_size
     program = (
@@ -203,7 +235,7 @@ def test_what_lies_in_the_page_cache_is_seen_from_inside(engine, built_images, l
     said = subprocess.run(
         engine.command(
             *("exec", "--containall", "--bind", f"{labels.parent}:{labels.parent}:ro"),
-            *(str(built_images.sif("contact")), "python", "-c", program, str(labels)),
+            *(str(images.sif("contact")), "python", "-c", program, str(labels)),
         ),
         capture_output=True,
         text=True,
@@ -238,11 +270,11 @@ def test_the_start_of_the_container_is_a_phase_of_its_own(runs, native, containe
 
 
 @pytest.mark.slow
-def test_an_image_runs_alone_and_gives_the_same_bytes(engine, runs, native, built_images, tmp_path):
+def test_an_image_runs_alone_and_gives_the_same_bytes(engine, runs, native, images, tmp_path):
     # Of all stages the one that looks for a file beside its input.
     trial = runs["apptainer"].plan.trial("segment-n2-b1")
     wanted = native[f"{trial.id}/w0"]
-    sif = str(built_images.sif(trial.image or ""))
+    sif = str(images.sif(trial.image or ""))
     options = ["--containall"]
     inputs = [path for _, path in wanted.spec.inputs]
     # What the camera saw of moved frames lies beside them.
@@ -261,8 +293,8 @@ def test_an_image_runs_alone_and_gives_the_same_bytes(engine, runs, native, buil
     assert found == {output.name: output.sha256 for output in wanted.outputs}
 
 
-def test_an_image_tells_what_it_is(engine, built_images):
-    sif = str(built_images.sif("contact"))
+def test_an_image_tells_what_it_is(engine, images):
+    sif = str(images.sif("contact"))
     info = subprocess.run(
         engine.command("run", "--containall", sif, "info"), capture_output=True, check=True
     )
@@ -287,16 +319,14 @@ for text in sys.argv[1:]:
 """
 
 
-def test_a_task_writes_into_its_own_folder_and_scratch_alone(
-    engine, built_images, tmp_path, labels
-):
+def test_a_task_writes_into_its_own_folder_and_scratch_alone(engine, images, tmp_path, labels):
     task, truth = tmp_path / "runs" / "w0", tmp_path / "truth"
     for folder in (task, truth):
         folder.mkdir(parents=True)
     (truth / "contacts.parquet").touch()
     image = ImageFile(
         name="contact",
-        path=built_images.sif("contact"),
+        path=images.sif("contact"),
         size_bytes=0,
         modified_ns=0,
         sha256="0" * 64,
@@ -314,8 +344,8 @@ def test_a_task_writes_into_its_own_folder_and_scratch_alone(
     ]
     writable = [task, Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")]
     # Where the machine's /tmp holds them, their place inside is scratch: that is no harm.
-    harmless = [labels.parent, built_images.path]
-    before = files_below(tmp_path) | files_below(built_images.path)
+    harmless = [labels.parent, images.path]
+    before = files_below(tmp_path) | files_below(images.path)
     with prepared(start.container.model_dump(), start.env) as environment:
         probe = ("python", "-c", WRITE_WHERE_POSSIBLE, *map(str, refusing + writable + harmless))
         said = subprocess.run(
@@ -328,36 +358,36 @@ def test_a_task_writes_into_its_own_folder_and_scratch_alone(
     written = [Path(line) for line in said.stdout.splitlines()]
     assert [path for path in written if path not in harmless] == writable
     # The task's own folder lies in `runs`, which is left out of the comparison.
-    assert files_below(tmp_path) | files_below(built_images.path) == before
+    assert files_below(tmp_path) | files_below(images.path) == before
     assert [path.name for path in task.iterdir()] == ["written-by-a-test"]
     for path in writable[1:]:
         assert not (path / "written-by-a-test").exists(), "scratch is not the machine's own"
 
 
 @pytest.fixture
-def command(tmp_path, built_images, capsys, monkeypatch):
-    """Run pyscale in a folder of the test's own; `images` may replace the built ones.
+def command(tmp_path, images, capsys, monkeypatch):
+    """Run pyscale in a folder of the test's own; another `folder` may replace that of images.
 
     It is a process of its own where another program is to start it, `before`.
     """
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments, images=built_images, before=()):
+    def run(*arguments, folder=images, before=()):
         if before:
-            return pyscale(tmp_path, images, *arguments, before=before)
-        monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(images.path))
+            return pyscale(tmp_path, folder, *arguments, before=before)
+        monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(folder.path))
         return answer_of(capsys, "pyscale", *arguments)
 
     return run
 
 
 @pytest.fixture
-def own_images(tmp_path, built_images):
+def own_images(tmp_path, images):
     """A copy of the smallest image with its lock, to be spoilt."""
     folder = ImageFolder(tmp_path / "images")
     folder.make()
-    shutil.copyfile(built_images.sif("contact"), folder.sif("contact"))
-    folder.record("contact", built_images.read_lock().images["contact"])
+    shutil.copyfile(images.sif("contact"), folder.sif("contact"))
+    folder.record("contact", images.read_lock().images["contact"])
     return folder
 
 
@@ -394,16 +424,16 @@ def test_a_dry_run_names_the_images(command, labels):
 def test_an_image_that_is_absent_changed_or_for_another_machine_does_not_run(
     command, labels, own_images, tmp_path
 ):
-    said = command(*CONTACT, labels, images=ImageFolder(tmp_path / "none"))
+    said = command(*CONTACT, labels, folder=ImageFolder(tmp_path / "none"))
     refused(said, "no image contact at", "pyscale image build contact")
     flip_a_byte(own_images.sif("contact"))
-    said = command(*CONTACT, labels, images=own_images)
+    said = command(*CONTACT, labels, folder=own_images)
     refused(said, "contact.sif has sha256", "--unlocked-images")
     with own_images.sif("contact").open("r+b") as file:
         # Launch script, magic and version come before the architecture.
         file.seek(32 + 10 + 3)
         file.write(b"04\0")
-    said = command(*CONTACT, labels, "--unlocked-images", images=own_images)
+    said = command(*CONTACT, labels, "--unlocked-images", folder=own_images)
     refused(said, "is for aarch64, but this machine is")
     assert not (tmp_path / "runs").exists()
 
@@ -411,8 +441,8 @@ def test_an_image_that_is_absent_changed_or_for_another_machine_does_not_run(
 @pytest.mark.slow
 def test_an_image_without_a_lock_runs_only_when_told(command, labels, own_images, tmp_path):
     own_images.lock_file.unlink()
-    refused(command(*CONTACT, labels, images=own_images), "images.lock has no entry for contact")
-    said = command(*CONTACT, labels, "--unlocked-images", images=own_images)
+    refused(command(*CONTACT, labels, folder=own_images), "images.lock has no entry for contact")
+    said = command(*CONTACT, labels, "--unlocked-images", folder=own_images)
     assert said.code == 0, said
     assert "other code" not in said.err
     (path,) = (tmp_path / "runs").iterdir()
@@ -425,24 +455,24 @@ def test_an_image_without_a_lock_runs_only_when_told(command, labels, own_images
 def test_an_image_of_other_code_is_warned_of(command, labels, own_images):
     locked = own_images.read_lock().images["contact"]
     own_images.record("contact", locked.model_copy(update={"content_sha256": "0" * 64}))
-    said = command(*CONTACT, labels, images=own_images)
+    said = command(*CONTACT, labels, folder=own_images)
     assert said.code == 0, said
     assert "warning: the image contact was made from other code" in said.err
 
 
 @pytest.mark.slow
 def test_a_run_goes_on_with_its_image_or_not_at_all(command, labels, own_images, tmp_path):
-    assert command(*CONTACT, labels, images=own_images).code == 0
+    assert command(*CONTACT, labels, folder=own_images).code == 0
     (path,) = (tmp_path / "runs").iterdir()
     sif = own_images.sif("contact")
     # The same bytes with another time are the same image.
     os.utime(sif, (1, 1))
-    assert command("run", "--resume", path.name, images=own_images).code == 0
+    assert command("run", "--resume", path.name, folder=own_images).code == 0
     flip_a_byte(sif)
-    said = command("run", "--resume", path.name, images=own_images)
+    said = command("run", "--resume", path.name, folder=own_images)
     refused(said, "contact.sif has sha256", f"the run {path.name} began with")
     sif.unlink()
-    refused(command("run", "--resume", path.name, images=own_images), "is gone")
+    refused(command("run", "--resume", path.name, folder=own_images), "is gone")
 
 
 @pytest.mark.slow

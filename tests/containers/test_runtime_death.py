@@ -111,7 +111,7 @@ def start_order(executor):
 
 
 @pytest.fixture
-def start(start_order, engine, built_images, run_folder):
+def start(start_order, engine, toy_image, run_folder):
     """Start a shell command in a container as a task of the run."""
 
     def begin(program):
@@ -120,9 +120,8 @@ def start(start_order, engine, built_images, run_folder):
         options = [*OPTIONS, "--pwd", str(folder)]
         for bind in task_binds(folder, []):
             options += bind.option()
-        sif = str(built_images.sif("contact"))
         order = TaskOrder(
-            argv=tuple(engine.command("exec", *options, sif, "sh", "-c", program)),
+            argv=tuple(engine.command("exec", *options, str(toy_image), "sh", "-c", program)),
             container=ContainerOrder(
                 variable_prefix=engine.environment_prefix,
                 option_prefix=engine.option_prefix,
@@ -230,9 +229,9 @@ RUN = ("run", "labels", "--only", "contact", "--workers", "1,2", "--repeats", "1
 
 
 @pytest.fixture
-def pyscale(tmp_path, built_images, monkeypatch):
+def pyscale(tmp_path, with_image, monkeypatch):
     """Start a command of pyscale as a process of its own."""
-    monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(built_images.path))
+    monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(with_image("contact").path))
     monkeypatch.setenv("PYSCALE_RUNTIME", "apptainer")
     with commands(cwd=tmp_path) as begin:
         yield begin
@@ -270,7 +269,7 @@ def begun(tmp_path, process):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["ctrl-c", "cancel", "killed"])
+@pytest.mark.parametrize("how", ["ctrl-c", "killed"])
 def test_a_run_that_ends_early_leaves_no_container_and_can_be_finished(
     pyscale, tmp_path, labels, how
 ):
@@ -280,11 +279,6 @@ def test_a_run_that_ends_early_leaves_no_container_and_can_be_finished(
         os.killpg(process.pid, signal.SIGINT)
         _, said = process.communicate()
         assert process.returncode == 130, said
-    elif how == "cancel":
-        cancelling = pyscale("cancel", run.path.name)
-        _, said = cancelling.communicate()
-        assert cancelling.returncode == 0, said
-        process.communicate()
     else:
         # Its launcher goes with it: nobody is left who could tidy up before the resume.
         os.kill(process.pid, signal.SIGKILL)

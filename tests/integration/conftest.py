@@ -1,11 +1,16 @@
 """The command line as a user has it, and real movies small enough to run in seconds."""
 
 import os
+import sys
+from contextlib import nullcontext
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
 from commandline import answer_of, commands
+from forked import forked_commands
+from forkedtasks import forked_tasks
 from heldtasks import HeldTasks
 from movingsquares import write_moving_squares
 
@@ -13,6 +18,33 @@ from movingsquares import write_moving_squares
 @pytest.fixture(autouse=True, scope="module")
 def _without_figures(without_figures):
     """What is drawn is not the point here; tests that look at it have PYTHONPATH without it."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _without_page():
+    """Nor is the page, which takes longer than all else of a report; who looks at it says so."""
+    with pytest.MonkeyPatch.context() as patch:
+        instead = SimpleNamespace(write_page=lambda folder, _results: folder / "report.html")
+        patch.setitem(sys.modules, "pyscale.report.page.write", instead)
+        yield
+
+
+@pytest.fixture
+def anew(request):
+    """Whether processes begin as those of users do, and not as forks, which saves their imports."""
+    return request.node.get_closest_marker("smoke") or "fresh" in request.fixturenames
+
+
+@pytest.fixture
+def fresh():
+    """Ask for this where it matters how processes begin."""
+
+
+@pytest.fixture(autouse=True)
+def _forked_tasks(anew):
+    """Tasks of commands that a test runs in its own process are forks."""
+    with nullcontext() if anew else forked_tasks():
+        yield
 
 
 @pytest.fixture
@@ -30,9 +62,9 @@ def pyscale(home, capsys):
 
 
 @pytest.fixture
-def start(home):
+def start(home, anew):
     """Start a command as a process of its own, which does not outlive the test."""
-    with commands() as begin:
+    with commands() if anew else forked_commands() as begin:
         yield begin
 
 

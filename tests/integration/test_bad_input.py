@@ -120,9 +120,10 @@ def test_a_misspelt_stage_parameter_of_the_config_is_named(pyscale, labels):
     refused(pyscale("run", "labels", "--data", labels, "--dry-run"), "track", "'max_distance_px'")
 
 
+@pytest.mark.smoke
 def test_a_stage_that_refuses_its_input_fails_its_trial_in_one_sentence(pyscale, home):
     write_movie(home / "blank.ome.tif", np.zeros((4, 16, 16), np.uint16), "TYX")
-    options = ("--workers", "1", "--repeats", "1", "--only", "contact")
+    options = ("--workers", "1", "--repeats", "1", "--only", "contact", "--retries", "0")
     answer = pyscale("run", "labels", "--data", home / "blank.ome.tif", *options)
     assert answer.code == 1
     assert "contact-n1-b1 failed: " in answer.err

@@ -8,23 +8,15 @@ import pytest
     [
         (("--site", "plain"), "--site tells of a cluster, and this run is on this machine: add"),
         (("--site", "plain"), "--emit-sbatch DIR"),
-        (("--layout", "gang"), "--layout tells of a cluster"),
-        (("--site", "plain", "--layout", "gang"), "--site and --layout tell of a cluster"),
-        (
-            ("--executor", "slurm", "--device", "mps"),
-            "--device mps is not available on Slurm clusters",
-        ),
         (
             ("--executor", "slurm", "--site", "plan"),
             "unknown site 'plan' (name your own by the path of",
         ),
-        (("--executor", "slurm", "--layout", "row"), "'layout': input should be 'array' or 'gang'"),
         (
             ("--executor", "pbs"),
             "the setting from --executor is wrong: 'executor': input should be 'local' or 'slurm'",
         ),
         (("--chunks-per-worker", "0"), "'chunks_per_worker': input should be greater than"),
-        (("--emit-sbatch", "new", "--layout", "gang"), "leave out --layout"),
     ],
 )
 def test_what_has_no_meaning_is_refused_in_one_sentence(pyscale, labels, home, flags, sentence):
@@ -43,29 +35,11 @@ def test_a_dry_run_needs_no_slurm_and_says_what_it_does_not_know(
         'name = "mine"\nsummary = "a cluster"\n[request]\nexclusive = true\ntime_min = 90\n'
     )
     flags = ("--workers", "1,2", "--repeats", "1", "--executor", "slurm", "--dry-run")
-    flags += ("--allocation", "each")
     answer = pyscale("run", "labels", "--data", labels, *flags, "--site", "mine.toml")
     assert answer.code == 0
-    assert "#SBATCH --array=0-1%2\n" in answer.out
     assert "#SBATCH --exclusive\n" in answer.out
     assert "Slurm does not tell how many cores they have" in answer.err
-    shared = pyscale("run", "labels", "--data", labels, *flags, "--only", "contact")
-    # One window, two, a merge and a check: each a core for an hour.
-    assert [word for word in shared.out.split("total")[1].split() if word[0].isdigit()][:3] == [
-        "5",
-        "5.0",
-        "0.0",
-    ]
     assert not (home / "runs").exists()
-
-
-def test_chunks_give_each_worker_several_windows(pyscale, labels, home):
-    flags = ("--workers", "1,2", "--chunks-per-worker", "2", "--executor", "slurm", "--dry-run")
-    flags += ("--allocation", "each")
-    answer = pyscale("run", "labels", "--data", labels, *flags)
-    assert answer.code == 0
-    assert "#SBATCH --array=0-3%2\n" in answer.out
-    assert "#SBATCH --array=0-1%1\n" in answer.out
 
 
 def test_scripts_are_written_and_nothing_runs(pyscale, labels, home):
@@ -77,14 +51,6 @@ def test_scripts_are_written_and_nothing_runs(pyscale, labels, home):
         *("README.md", "submit.sh", "contact-n1", "contact-n2", "track-n1", "track-n2")
     }
     assert not (home / "runs").exists()
-
-
-def test_a_base_that_a_file_names_means_nothing_for_scripts(pyscale, labels, home, monkeypatch):
-    (home / "base.toml").write_text("[stages.track]\nmax_distance_px = 5\n", encoding="utf-8")
-    monkeypatch.setenv("PYSCALE_AGAINST", "base.toml")
-    line = ("run", "labels", "--data", labels, "--workers", "1", "--only", "track")
-    assert pyscale(*line, "--emit-sbatch", "scripts").code == 0
-    assert not list((home / "scripts").glob("*_base*"))
 
 
 def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(pyscale, labels, home):
@@ -106,8 +72,6 @@ def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(pyscale, lab
         (("--site", "plan"), "path of its .toml): did you mean 'plain'?"),
         (("--site", "nowhere.toml"), "no site file nowhere.toml"),
         (("--repeats", "6", "--cache", "cold"), "leave out --repeats and --cache"),
-        (("--against", "released"), "leave out --against"),
-        (("--device", "mps"), "--device mps is not available on Slurm clusters"),
         (("--only", "contcat"), "the suite labels has no stage 'contcat'"),
         (("--runtime", "apptainer"), "run `pyscale image build contact`, or pull it"),
         (("--dry-run",), "--emit-sbatch runs nothing"),

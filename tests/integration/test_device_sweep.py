@@ -9,7 +9,8 @@ import re
 import polars as pl
 import pytest
 
-from commandline import answer_in
+from commandline import answer_here
+from forkedtasks import forked_tasks
 from pyscale.data.registry import load_registry
 from pyscale.planning.suite import load_suite
 from pyscale.resources import shipped as shipped_folder
@@ -41,7 +42,8 @@ POINTS = {f"segment_{size}_{n}threads" for size in ("96px", "full") for n in (1,
 
 
 def measured(folder, *arguments):
-    done = answer_in(folder, *arguments, PYSCALE_DATA_FOLDER=folder / "data")
+    with forked_tasks():
+        done = answer_here(folder, *arguments, PYSCALE_DATA_FOLDER=folder / "data")
     assert done.code == 0, done.err
     return done.out
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from commandline import answer_in
+from commandline import answer_here
+from forkedtasks import forked_tasks
 from movingsquares import write_moving_squares
 from pyscale.commands.running import executor_for
 from pyscale.processes import wait_until_ended
@@ -35,7 +36,8 @@ of_several_trials = pytest.mark.parametrize("process", ["1,2"], indirect=True)
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
     data = write_moving_squares(folder / "labels.ome.tif")
-    assert answer_in(folder, "run", "labels", "--data", data, *SEVERAL).code == 0
+    with forked_tasks():
+        assert answer_here(folder, "run", "labels", "--data", data, *SEVERAL).code == 0
     (path,) = (folder / "runs").iterdir()
     return outputs(RunFolder(path))
 
@@ -60,18 +62,24 @@ def interrupted(process):
     return run
 
 
-@pytest.mark.slow
+@pytest.mark.smoke
 @of_several_trials
-def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
-    pyscale, process, held, undisturbed
+def test_after_ctrl_c_and_a_kill_a_run_is_resumed_to_what_an_undisturbed_one_gives(
+    pyscale, start, process, held, undisturbed
 ):
     # The terminal sends Ctrl-C to every process of the foreground.
     os.killpg(process.pid, signal.SIGINT)
     run = interrupted(process)
     assert pyscale("status", run.path.name).out.count("interrupted")
+    resumed = start("run", "--resume", run.path.name)
+    wait_for_event("submitted", resumed, times=2)
+    resumed.kill()
+    resumed.communicate()
     held.spare_others()
     assert pyscale("run", "--resume", run.path.name).code == 0
     assert outputs(run) == undisturbed
+    assert living(run) == []
+    assert executor_for(run).end_all() == 0
 
 
 @pytest.mark.slow
@@ -81,7 +89,7 @@ def test_killed_again_and_again_a_run_completes_with_the_same_results(
 ):
     moments = random.Random(7)
     held.let_go()
-    for _ in range(4):
+    for _ in range(2):
         try:
             process.wait(timeout=moments.uniform(0.0, 3.0))
         except subprocess.TimeoutExpired:
@@ -93,7 +101,6 @@ def test_killed_again_and_again_a_run_completes_with_the_same_results(
     run = only_run()
     assert outputs(run) == undisturbed
     assert living(run) == []
-    assert executor_for(run).end_all() == 0
 
 
 @pytest.mark.slow
@@ -138,9 +145,9 @@ def test_a_second_pyscale_on_one_run_is_refused(pyscale, process, held):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGTERM])
 def test_what_else_ends_a_process_ends_a_run_as_ctrl_c_does(process, number):
-    # A terminal sends the first two to every process of the foreground.
+    # A terminal sends the first to every process of the foreground.
     os.killpg(process.pid, number)
     interrupted(process)
 
@@ -189,22 +196,17 @@ def test_a_detached_run_outlives_the_terminal_and_a_shell_that_tells_it_to_hang_
 
 
 @pytest.mark.slow
-def test_nothing_computes_on_after_a_pyscale_that_was_killed(pyscale, process):
+def test_nothing_computes_on_after_a_pyscale_that_was_killed_but_what_status_names(
+    pyscale, process
+):
     family = psutil.Process(process.pid).children(recursive=True)
     assert family
-    process.kill()
-    assert wait_until_ended(family, PATIENCE_S) == []
-    assert "still run" not in pyscale("status", only_run().path.name).out
-
-
-@pytest.mark.slow
-def test_status_names_what_still_runs_and_cancel_ends_it(pyscale, process):
-    family = psutil.Process(process.pid).children(recursive=True)
     process.kill()
     process.communicate()
     # Its workers end with it, but not at once: `status` would name them too.
     assert wait_until_ended(family, PATIENCE_S) == []
     run = only_run()
+    assert "still run" not in pyscale("status", run.path.name).out
     record = run.path / "tasks" / "contact-n1-b1" / "w0" / "result.json"
     words = ["pyscale_stages", "contact", "run", "--result", str(record)]
     # A task of which the kernel forgot that it ends with its launcher.
@@ -253,8 +255,11 @@ if "pyscale" in sys.orig_argv:
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("module", ["typer", "pyscale.planning.planner"])
+@pytest.mark.slow
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize(
+    ("module", "number"), [("typer", signal.SIGINT), ("pyscale.planning.planner", signal.SIGHUP)]
+)
 def test_a_command_that_has_hardly_begun_ends_in_a_word(
     start, home, labels, monkeypatch, module, number
 ):

@@ -15,7 +15,8 @@ import psutil
 import pytest
 from watchfiles import watch
 
-from commandline import Answer, answer_in
+from commandline import Answer, answer_here
+from forkedtasks import forked_tasks
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.records import CACHE_FILE, LAUNCH_FILE
 from pyscale.store.taskfiles import read_task
@@ -25,6 +26,7 @@ from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.slides.synthetic import SlidesParams, slide_name, write_slides
 from trials import launched
 
+NO_FIGURES = Path(__file__).resolve().parents[1] / "nofigures"
 PATIENCE_S = 500.0
 """How long a command may take, on a machine that has other work too."""
 ONCE = ("--repeats", "1")
@@ -81,17 +83,6 @@ def make_dataset(slide_paths, *settings):
     return patches if is_of_first_rank else Held(patches)
 """
 
-# Python runs it before the program: this rank has not even begun to import.
-KILLED_AT_ONCE = """
-import os
-import signal
-import sys
-from pathlib import Path
-
-if "pyscale_stages" in sys.orig_argv and Path.cwd().name == "w1":
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
 
 def write_suite(folder, **entries):
     """Write a suite of small entries, each with parameters of its own."""
@@ -109,7 +100,7 @@ def write_suite(folder, **entries):
 @pytest.fixture(scope="module")
 def slides(tmp_path_factory):
     folder = tmp_path_factory.mktemp("of slides") / "slides"
-    return write_slides(folder, SlidesParams(slides=SLIDES, height_px=1024, width_px=1024))
+    return write_slides(folder, SlidesParams(slides=SLIDES, height_px=512, width_px=512))
 
 
 class Left(NamedTuple):
@@ -140,8 +131,9 @@ def left(slides, tmp_path_factory, missing):
     (folder / "unpicklable.py").write_text(UNPICKLABLE)
     failing = {"factory": "unpicklable:make_dataset", "start_method": "spawn"}
     suite = write_suite(folder, ours={}, theirs={"factory": "wsistream"}, failing=failing)
-    words = ("run", suite, "--data", slides, "--workers", "1,2", *ONCE)
-    answer = answer_in(folder, *words, PYTHONPATH=folder)
+    words = ("run", suite, "--data", slides, "--workers", "1,2", *ONCE, "--retries", "0")
+    with forked_tasks():
+        answer = answer_here(folder, *words, PYTHONPATH=folder)
     return Left(answer, find_run(folder / "runs", None))
 
 
@@ -206,19 +198,14 @@ def test_a_configuration_that_fails_is_a_row_with_its_error(left):
 
 
 @pytest.mark.slow
-def test_the_report_has_table_figure_page_and_text(left):
-    report = left.run.report
+def test_the_report_has_table_and_text(left):
     ranks = left.table("benchmark_loader_ranks.csv").sort("stage", "workers", "rank")
     assert ranks.select("stage", "workers", "rank").rows() == [
         (entry, *of) for entry in ("ours", "theirs") for of in ((1, 0), (2, 0), (2, 1))
     ]
-    for kind in ("png", "svg", "pdf"):
-        assert (report / f"benchmark_loader_pareto.{kind}").stat().st_size > 1000
-    for name in ("scaling_analysis.md", "report.html"):
-        text = (report / name).read_text()
-        assert "Can storage feed the GPU?" in text
-        assert "cannot be sent to loader processes" in text
-    assert not (report / "benchmark_losses.png").exists(), "ranks share no work"
+    text = (left.run.report / "scaling_analysis.md").read_text()
+    assert "Can storage feed the GPU?" in text
+    assert "cannot be sent to loader processes" in text
 
 
 @pytest.mark.slow
@@ -229,22 +216,11 @@ def test_advice_on_loading_names_settings_to_take(left, pyscale):
     assert "num_workers" in answer.out
 
 
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        (("--workers", "5"), "has 4 slides: use fewer --workers, or add slides"),
-        (
-            ("--workers", 2, "--layout", "array", "--executor", "slurm", "--cpus-per-worker", 1),
-            "need one job",
-        ),
-    ],
-)
-def test_ranks_that_could_not_meet_are_refused_before_a_run_is_made(
-    pyscale, home, slides, options, why
-):
-    answer = pyscale("run", write_suite(home, ours={}), "--data", slides, "--repeats", 1, *options)
+def test_ranks_that_could_not_meet_are_refused_before_a_run_is_made(pyscale, home, slides):
+    suite = write_suite(home, ours={})
+    answer = pyscale("run", suite, "--data", slides, "--repeats", 1, "--workers", "5")
     assert answer.code == 2
-    assert why in answer.err
+    assert "has 4 slides: use fewer --workers, or add slides" in answer.err
     assert len(answer.err.strip().splitlines()) == 1
     assert not (home / "runs").exists()
 
@@ -286,24 +262,14 @@ class Held(NamedTuple):
 
 
 @pytest.fixture
-def begin(start, home, slides, monkeypatch):
-    """Start a run of two ranks, which see modules of the working folder."""
-    monkeypatch.setenv("PYTHONPATH", str(home))
+def held(start, home, slides, monkeypatch):
+    """Start a run of two ranks, and wait until it is in its middle."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(home), str(NO_FIGURES)]))
     monkeypatch.setenv("PYSCALE_RETRIES", "0")
-
-    def run(**entry):
-        suite = write_suite(home, **entry)
-        return start("run", suite, "--data", slides, "--workers", "2", *ONCE)
-
-    return run
-
-
-@pytest.fixture
-def held(begin, home):
-    """Start the run and wait until it is in its middle."""
     (home / "held.py").write_text(HELD)
     os.mkfifo(home / "pipe")
-    process = begin(mine={"factory": "held:make_dataset"})
+    suite = write_suite(home, mine={"factory": "held:make_dataset"})
+    process = start("run", suite, "--data", slides, "--workers", "2", *ONCE)
     for _ in watch(home, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
         assert process.poll() is None, process.communicate()
         # Its launcher may be slower to write down what it has started.
@@ -311,20 +277,6 @@ def held(begin, home):
         if begun and any(home.glob("waiting.*")):
             break
     return Held(process, find_run(home / "runs", None), home)
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_ranks_and_loader_processes_and_resume_completes_the_run(pyscale, held):
-    assert held.left_over()
-    # The terminal sends Ctrl-C to every process of the foreground.
-    os.killpg(held.process.pid, signal.SIGINT)
-    assert held.ended() == 130
-    held.release()
-    assert pyscale("run", "--resume", held.run.path.name).code == 0
-    table = pl.read_parquet(held.run.path / "loading.parquet").sort("rank")
-    assert table.select("rank", "status", "together_batches").rows() == [
-        *((rank, "done", SMALL["batches"]) for rank in (0, 1))
-    ]
 
 
 @pytest.mark.slow
@@ -340,22 +292,3 @@ def test_a_rank_that_is_killed_ends_the_others_and_is_why_the_trial_failed(pysca
     assert how in held.run.journal_file.read_text()
     held.release()
     assert pyscale("run", "--resume", held.run.path.name).code == 0
-
-
-@pytest.mark.slow
-def test_a_rank_that_is_killed_before_it_has_met_the_others_ends_them_too(begin, home):
-    (home / "sitecustomize.py").write_text(KILLED_AT_ONCE)
-    process = begin(ours={})
-    # Shorter than ranks wait for each other.
-    _, said = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 1
-    assert "Traceback" not in said
-    run = find_run(home / "runs", None)
-    (trial,) = run.plan.trials
-    errors = [read_task(run.task(trial, name)).error for name in trial.window_tasks]
-    assert [error.kind for error in errors if error] == ["LostRank", "Killed"]
-    assert errors[0].message == (
-        f"rank 1 of 2 ended, so rank 0 stopped too: its process on {node_name()} was killed by "
-        "SIGKILL"
-    )
-    assert f"w1: the process on {node_name()} was killed by SIGKILL" in said

@@ -9,9 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 import tifffile
-from PIL import Image
-from scipy.ndimage import median_filter
-from skimage.exposure import rescale_intensity
 
 from waitingforruns import only_run
 
@@ -24,10 +21,19 @@ SAME_BYTES = "Outputs: same bytes at every N."
 
 
 @pytest.fixture
-def succeeds(pyscale, movie):
+def few(home, movie):
+    """The first three frames of a movie, cropped."""
+    frames = tifffile.imread(movie, key=range(3))[:, :96, :96]
+    # Three or four frames would be taken for the colours of one.
+    tifffile.imwrite(home / "few.tif", frames, metadata={"axes": "TYX"}, photometric="minisblack")
+    return home / "few.tif"
+
+
+@pytest.fixture
+def succeeds(pyscale, few):
     """Run a suite or a step on a movie, at N = 1 and 2; return what is said."""
 
-    def run(*words, data=movie):
+    def run(*words, data=few):
         told = pyscale("run", *words, "--data", data, *FEW)
         assert told.code == 0, told.err
         return told
@@ -54,7 +60,8 @@ def outputs(entry):
     return one, two
 
 
-def test_a_script_over_frames_in_one_line(pyscale, succeeds, home, movie):
+@pytest.mark.smoke
+def test_a_script_over_frames_in_one_line(pyscale, succeeds, home):
     example("threshold", home)
     step = python("threshold.py", "--frames", "{first}:{stop}")
     told = succeeds("--step", step)
@@ -69,57 +76,78 @@ def test_a_script_over_frames_in_one_line(pyscale, succeeds, home, movie):
     found = sum(int(frame.max()) for frame in tifffile.imread(one / "output.tif"))
     assert objects["value"].to_list() == [found, found]
     assert "| step | objects | 1 |" in (report / "scaling_analysis.md").read_text()
-    succeeds("--step", step, "--dry-run")
     assert "#SBATCH --cpus-per-task=1" in pyscale("advise").out
 
 
-def test_files_of_a_folder_with_one_call_each(succeeds, home, movie):
-    example("blur", home)
+def test_files_of_a_folder_with_one_call_each(succeeds, home):
     folder = home / "images"
     folder.mkdir()
     # The names of two digits come before some of one.
-    frames = tifffile.imread(movie, key=range(12))
-    for number, frame in enumerate(frames):
-        Image.fromarray(rescale_intensity(frame, out_range="uint8")).save(folder / f"{number}.png")
-    assert SAME_BYTES in succeeds("blur.toml", data=folder).text
-    for output in outputs("blur"):
-        pictures = [Image.open(output / "output" / f"{number}.png") for number in range(12)]
-        assert {picture.size for picture in pictures} == {frames.shape[:0:-1]}
-        assert len([*(output / "output").iterdir()]) == 12
+    for number in range(12):
+        (folder / f"{number}.txt").write_text(f"text {number}")
+    step = ("--step", "cat {file} {file} > {output}/{name}.twice", "--shell", "--split", "files")
+    assert SAME_BYTES in succeeds(*step, data=folder).text
+    for output in outputs("step"):
+        assert {path.name: path.read_text() for path in (output / "output").iterdir()} == {
+            f"{number}.twice": 2 * f"text {number}" for number in range(12)
+        }
 
 
-def few_frames(home, movie, count):
-    """Write the first frames of a movie; return the name of the file."""
-    frames = tifffile.imread(movie, key=range(count))
-    # Three or four frames would be taken for the colours of one.
-    tifffile.imwrite(home / "few.tif", frames, metadata={"axes": "TYX"}, photometric="minisblack")
-    return "few.tif"
+SUITE = """
+name = "chain"
+summary = "Contacts by pyscale, then lines of a step of one's own"
+
+[stages.contact]
+inputs = { labels = "movie" }
+
+[stages.rows]
+command = "%s rows.py {input} {input2} {output} {first} {stop}"
+inputs = { input = "contact", input2 = "movie" }
+output = "rows.csv"
+offset = "frame"
+
+[stages.sums]
+command = "%s sums.py {input} {output} {first} {stop}"
+inputs = { input = "rows" }
+output = "sums.csv"
+"""
+ROWS = """
+import sys
+contacts, movie, output, first, stop = sys.argv[1:]
+with open(output, "w") as file:
+    print("frame,first", file=file)
+    for frame in range(int(stop) - int(first)):
+        print(frame, int(first) + frame, sep=",", file=file)
+"""
+SUMS = """
+import sys
+table, output, first, stop = sys.argv[1:]
+with open(table) as rows, open(output, "w") as file:
+    file.writelines(row for place, row in enumerate(rows) if not place or int(row[0]) >= int(first))
+"""
 
 
-def test_a_chain_of_a_shipped_stage_and_steps_of_ones_own(succeeds, home, movie):
-    example("measure", home)
-    succeeds("measure.toml", data=few_frames(home, movie, 4))
-    one, two = outputs("measure")
-    table = pl.read_csv(two / "cells.csv")
-    assert table.equals(pl.read_csv(one / "cells.csv"))
+def test_a_chain_of_a_shipped_stage_and_steps_of_ones_own(succeeds, home, labels):
+    (home / "chain.toml").write_text(SUITE % (sys.executable, sys.executable))
+    (home / "rows.py").write_text(ROWS)
+    (home / "sums.py").write_text(SUMS)
+    succeeds("chain.toml", data=labels)
+    one, two = outputs("rows")
+    table = pl.read_csv(two / "rows.csv")
+    assert table.equals(pl.read_csv(one / "rows.csv"))
     # Windows count their frames from 0, and the whole counts on.
-    assert table["frame"].to_list() == sorted(table["frame"].to_list())
-    assert table["frame"].max() == 3
-    summary = outputs("summary")[1] / "summary.csv"
-    assert pl.read_csv(summary)["cells"].sum() == table.height
+    assert table.rows() == [(frame, frame) for frame in range(6)]
 
 
-def test_threads_of_one_process_on_a_single_image(succeeds, home, movie):
-    tifffile.imwrite(home / "one.tif", tifffile.imread(movie, key=0))
-    (home / "threads.py").write_text(
-        "import os, sys, tifffile\n_, source, out, threads, workers = sys.argv\n"
-        "assert threads == workers == os.environ['OMP_NUM_THREADS']\n"
-        "tifffile.imwrite(out, tifffile.imread(source))\n"
-    )
-    step = python("threads.py", "{threads}", "{workers}")
-    succeeds("--step", step, "--split", "threads", data="one.tif")
+def test_threads_of_one_process_on_a_file_that_is_no_movie(succeeds, home):
+    (home / "my stack.npy").write_bytes(b"what only the step can read")
+    step = "test {threads}{workers} = $OMP_NUM_THREADS$OMP_NUM_THREADS && cp {input} {output}"
+    asked = ("--step", step, "--shell", "--split", "threads", "--output", "copy.npy")
+    told = succeeds(*asked, data="my stack.npy")
+    assert "suite step, on my stack.npy (whole)" in told.text
+    assert SAME_BYTES in told.text
     one, two = outputs("step")
-    assert (two / "output.tif").read_bytes() == (one / "output.tif").read_bytes()
+    assert (two / "copy.npy").read_bytes() == (one / "copy.npy").read_bytes()
     run = only_run()
     trial = run.plan.trial("step-n2-b1")
     assert (trial.tasks, trial.threads) == (("w0", "check"), 2)
@@ -128,28 +156,8 @@ def test_threads_of_one_process_on_a_single_image(succeeds, home, movie):
     assert trials.filter(workers=2)["idle_s"].to_list() == pytest.approx([0.0], abs=1e-9)
 
 
-def test_threads_of_a_compiled_program_on_a_file_that_is_no_movie(succeeds, home, movie, missing):
-    compiler = shutil.which("cc")
-    if compiler is None:
-        missing("a C compiler", "install the package 'gcc'")
-    example("median", home)
-    compiling = [str(compiler), "-O2", "-fopenmp", "median.c", "-o", "median"]
-    subprocess.run(compiling, cwd=home, check=True)
-    stack = tifffile.imread(movie)[:3, :100, :100].astype(np.uint16)
-    np.save(home / "my stack.npy", stack)
-    step = ("--step", "./median {input} {output}", "--split", "threads")
-    told = succeeds(*step, "--output", "median.npy", data="my stack.npy")
-    assert "suite step, on my stack.npy (whole)" in told.text
-    assert SAME_BYTES in told.text
-    _, two = outputs("step")
-    expected = median_filter(stack, 3, mode="nearest")
-    np.testing.assert_array_equal(np.load(two / "median.npy"), expected)
-
-
-def test_independent_copies_tell_what_workers_cost_each_other(succeeds, home):
-    example("threshold", home)
-    step = python("threshold.py", "--frames", "{first}:{stop}")
-    assert SAME_BYTES in succeeds("--step", step, "--split", "none").text
+def test_independent_copies_tell_what_workers_cost_each_other(succeeds):
+    assert SAME_BYTES in succeeds("--step", "cp {input} {output}", "--split", "none").text
     run = only_run()
     trial = run.plan.trial("step-n2-b1")
     assert trial.tasks == ("w0", "w1", "check")
@@ -161,16 +169,15 @@ def test_independent_copies_tell_what_workers_cost_each_other(succeeds, home):
     assert table["efficiency"].to_list() == pytest.approx([1.0, one / two], rel=1e-3)
 
 
-def test_tiles_of_an_image_become_one_image_at_every_n(succeeds, home, movie):
+def test_tiles_of_an_image_become_one_image_at_every_n(succeeds, home, few):
     example("smooth", home)
     step = python("smooth.py", "{y0}", "{y1}", "{x0}", "{x1}")
     tiles = ("--set", "step.tile_px=64", "--set", "step.margin_px=20")
-    few = few_frames(home, movie, 3)
-    told = succeeds("--step", step, "--split", "tiles", *tiles, data=few)
-    assert "9 tiles" in told.out
+    told = succeeds("--step", step, "--split", "tiles", *tiles)
+    assert "4 tiles" in told.out
     assert SAME_BYTES in told.text
     (pictures,) = {tifffile.imread(out / "output.tif").shape for out in outputs("step")}
-    assert pictures == tifffile.imread(home / few).shape
+    assert pictures == tifffile.imread(few).shape
 
 
 @pytest.mark.parametrize(
@@ -201,27 +208,22 @@ def test_what_cannot_be_is_refused_before_anything_runs(pyscale, home, movie, wo
     assert not (home / "runs").exists()
 
 
-def test_a_step_that_fails_is_told_with_its_last_lines(pyscale, home, movie):
-    (home / "fails.py").write_text("import sys\nsys.exit('the model is not here')\n")
-    step = ("--step", python("fails.py"), "--data", movie, "--workers", "1", "--repeats", "1")
-    told = pyscale("run", *step)
+def test_a_step_that_fails_is_told_with_its_last_lines(pyscale, few):
+    step = ("--step", "echo the model is not here >&2; exit 1; {input} {output}", "--shell")
+    told = pyscale("run", *step, "--data", few, "--workers", "1", "--repeats", "1")
     assert told.code == 1
     assert "failed with exit code 1; its last lines: the model is not here" in told.err
     assert "the model is not here" in pyscale("status", "--log").out
 
 
-def test_differing_outputs_are_told_and_fail_a_strict_run(pyscale, home, movie):
-    (home / "counts.py").write_text(
-        "import sys\n_, source, out, first, stop = sys.argv\n"
-        "rows = [f'{frame},{int(stop) - int(first)}' for frame in range(int(first), int(stop))]\n"
-        "open(out, 'w').write('frame,size\\n' + '\\n'.join(rows) + '\\n')\n"
-    )
-    step = python("counts.py", "{first}", "{stop}")
-    asked = ("run", "--step", step, "--output", "rows.csv", "--data", movie, *FEW, "--strict")
-    told = pyscale(*asked)
-    assert told.code == 1
+def test_differing_outputs_are_told_and_fail_a_strict_run(pyscale, few):
+    step = "(echo frame,size; seq -f %%.0f,%s {first} $(({stop} - 1))) > {output}; : {input}"
+    step = step.replace("%%", "%").replace("%s", "$(({stop} - {first}))")
+    asked = ("run", "--step", step, "--shell", "--output", "rows.csv", "--data", few, *FEW)
+    told = pyscale(*asked, "--strict")
+    assert told.code == 1, told.err
     assert "Outputs differ from the baseline's: step at N = 2." in told.text
-    unchecked = pyscale(*asked[:-1], "--check", "none")
+    unchecked = pyscale(*asked, "--check", "none")
     assert unchecked.code == 0, unchecked.err
     assert "Outputs: not checked." in unchecked.text
 
@@ -239,39 +241,92 @@ def test_a_suite_of_ones_own_is_read_with_its_keys(pyscale, home):
     )
 
 
-def test_the_example_scripts_are_programs_of_their_own(home, movie):
+@pytest.mark.parametrize(
+    ("name", "words", "left"),
+    [
+        ("threshold", ("threshold.py", "few.tif", "out.tif", "--frames", "0:2"), "out.tif"),
+        ("blur", ("blur.py", "few.tif", "out.png", "2"), "out.png"),
+        ("measure", ("measure.py", "labels.ome.tif", "labels.ome.tif", "o.csv", "0", "2"), "o.csv"),
+    ],
+)
+@pytest.mark.usefixtures("few", "labels")
+def test_the_example_scripts_are_programs_of_their_own(home, name, words, left):
     """They know nothing of pyscale, and run without it."""
-    example("threshold", home)
-    asked = [sys.executable, "threshold.py", movie, "out.tif", "--frames", "0:2"]
-    subprocess.run(asked, cwd=home, check=True)
-    assert len(tifffile.imread(home / "out.tif")) == 2
+    example(name, home)
+    subprocess.run([sys.executable, *words], cwd=home, check=True)
+    assert (home / left).stat().st_size > 0
 
 
-def test_ranks_of_torch_meet_and_compute_one_output(succeeds, home, movie):
-    pytest.importorskip("torch", reason="torch is not installed: pip install torch")
-    example("ranks", home)
-    step = ("--step", python("smooth.py"), "--split", "ranks")
-    assert SAME_BYTES in succeeds(*step, data=few_frames(home, movie, 4)).text
+def test_the_example_in_c_is_a_program_of_its_own(home, few, missing):
+    compiler = shutil.which("cc")
+    if compiler is None:
+        missing("a C compiler", "install the package 'gcc'")
+    example("median", home)
+    compiling = [str(compiler), "-O2", "-fopenmp", "median.c", "-o", "median"]
+    subprocess.run(compiling, cwd=home, check=True)
+    stack = np.zeros((1, 8, 8), np.uint16)
+    stack[0, 4, 4] = 9
+    np.save(home / "stack.npy", stack)
+    subprocess.run(["./median", "stack.npy", "out.npy"], cwd=home, check=True)
+    assert np.load(home / "out.npy").max() == 0
+
+
+MEET = """
+import os, socket, sys
+from pathlib import Path
+
+source, output = sys.argv[1:]
+here = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+if os.environ["RANK"] == "0":
+    found = Path(source).read_bytes()
+    with socket.create_server(here) as server:
+        for _ in range(int(os.environ["WORLD_SIZE"]) - 1):
+            connection, _ = server.accept()
+            with connection:
+                assert connection.makefile("rb").read() == found
+    Path(output).write_bytes(found)
+else:
+    for _ in iter(int, 1):
+        try:
+            connection = socket.create_connection(here)
+        except ConnectionRefusedError:
+            continue
+        with connection:
+            connection.sendall(Path(source).read_bytes())
+        break
+"""
+
+
+@pytest.mark.smoke
+def test_two_ranks_meet_where_they_are_told_to(succeeds, home):
+    (home / "meet.py").write_text(MEET)
+    assert SAME_BYTES in succeeds("--step", python("meet.py"), "--split", "ranks").text
     run = only_run()
     trial = run.plan.trial("step-n2-b1")
     assert (trial.tasks, trial.layout) == (("w0", "w1", "check"), "gang")
+    # Together they do the work once.
+    trials = pl.read_csv(run.report / "benchmark_trials.csv")
+    assert trials["work"].to_list() == [3.0, 3.0]
+
+
+def test_ranks_of_torch_meet_and_compute_one_output(succeeds, home):
+    pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    example("ranks", home)
+    assert SAME_BYTES in succeeds("--step", python("smooth.py"), "--split", "ranks").text
+    run = only_run()
+    trial = run.plan.trial("step-n2-b1")
     spans = pl.read_parquet(run.path / "spans.parquet").filter(workers=2)
     for task in trial.window_tasks:
         assert {"import", "read", "compute"} <= set(spans.filter(task=task)["phase"])
-    # Together they do the work once.
-    trials = pl.read_csv(run.report / "benchmark_trials.csv")
-    assert trials["work"].to_list() == [4.0, 4.0]
 
 
-def test_the_rank_that_fails_is_named_and_the_others_end(pyscale, home, movie):
-    (home / "fails.py").write_text(
-        "import os, sys, shutil, signal\n"
-        "if os.environ['RANK'] == '1':\n    sys.exit('the second cannot')\n"
-        "shutil.copy(sys.argv[1], sys.argv[2])\n"
-        "if os.environ['WORLD_SIZE'] == '2':\n    signal.pause()\n"
+def test_the_rank_that_fails_is_named_and_the_others_end(pyscale, home, few):
+    (home / "fails.sh").write_text(
+        "if [ $RANK = 1 ]; then echo the second cannot >&2; exit 1; fi\n"
+        'cp "$1" "$2"\nif [ $WORLD_SIZE = 2 ]; then exec sleep 1000; fi\n'
     )
-    step = ("--step", python("fails.py"), "--split", "ranks", "--data", movie)
-    told = pyscale("run", *step, *FEW)
+    step = ("--step", "sh fails.sh {input} {output}", "--split", "ranks", "--data", few)
+    told = pyscale("run", *step, *FEW, "--retries", "0")
     assert told.code == 1, told.err
     assert (
         "step-n2-b1 failed: w1: the command of the step failed with exit code 1; its last lines: "

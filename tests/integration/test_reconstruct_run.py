@@ -9,7 +9,8 @@ from typing import NamedTuple
 import polars as pl
 import pytest
 
-from commandline import Answer, answer_in
+from commandline import Answer, answer_here
+from forkedtasks import forked_tasks
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.ranktables import reconstruction_schema
 from pyscale_stages.libraries import how_to_install
@@ -78,9 +79,10 @@ class Left(NamedTuple):
         return table.sort("stage", "workers")
 
 
-def run(folder, suite, *options, **variables):
+def run(folder, suite, *options):
     words = ("run", suite, "--workers", "1,2", "--repeats", "1")
-    answer = answer_in(folder, *words, *options, **variables)
+    with forked_tasks():
+        answer = answer_here(folder, *words, *options)
     return Left(answer, find_run(folder / "runs", None))
 
 
@@ -94,12 +96,12 @@ def folder(tmp_path_factory, missing):
 
 @pytest.fixture(scope="module")
 def left(folder):
-    """A run of both problems, with figures, of which one has a denoiser that denoises."""
+    """A run of both problems, of which one has a denoiser that denoises."""
     home = folder / "two problems"
     home.mkdir()
     weights = write_weights(home / "trained.pth")
     suite = write_suite(home, **PROBLEMS | {"colour": COLOUR | {"weights": str(weights)}})
-    found = run(home, suite, PYTHONPATH="")
+    found = run(home, suite)
     assert found.answer.code == 0, found.answer.err
     return found
 
@@ -176,7 +178,7 @@ def psnr_db(problem, index):
 
 
 @pytest.mark.slow
-def test_the_report_has_tables_figure_page_and_text(left):
+def test_the_report_has_tables_and_text(left):
     report = left.run.report
     scaling = pl.read_csv(report / "benchmark_reconstruct.csv")
     assert set(scaling["component"]) == {"total", *COMPONENTS, "objective"}
@@ -186,12 +188,9 @@ def test_the_report_has_tables_figure_page_and_text(left):
     expected = total["speedup"] * total["baseline_workers"] / total["workers"]
     assert total["efficiency"].to_list() == pytest.approx(expected.to_list())
     assert total.filter(pl.col("workers") == 1)["speedup"].to_list() == [1.0] * len(PROBLEMS)
-    for kind in ("png", "svg", "pdf"):
-        assert (report / f"benchmark_components.{kind}").stat().st_size > 1000
-    for name in ("scaling_analysis.md", "report.html"):
-        text = (report / name).read_text()
-        assert "Which component of the reconstruction scales?" in text
-        assert "Colour deblurring, 128 px" in text
+    text = (report / "scaling_analysis.md").read_text()
+    assert "Which component of the reconstruction scales?" in text
+    assert "Colour deblurring, 128 px" in text
 
 
 @pytest.mark.slow

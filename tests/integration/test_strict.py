@@ -2,12 +2,12 @@
 
 import csv
 import shutil
-from functools import partial
 
 import numpy as np
 import pytest
 
-from commandline import answer_in, answer_of
+from commandline import answer_here, answer_of
+from forkedtasks import forked_tasks
 from pyscale.store.folder import RunFolder
 from pyscale_stages.moviewriter import write_movie
 
@@ -46,8 +46,10 @@ def competing_gaps():
     return frames
 
 
-# Lines of a pipe are as long as they are told to be.
-pyscale = partial(answer_in, COLUMNS=300)
+def pyscale(folder, *words):
+    """Run a command in a folder; lines of a pipe are as long as they are told to be."""
+    with forked_tasks():
+        return answer_here(folder, *words, COLUMNS=300)
 
 
 @pytest.fixture(scope="module")
