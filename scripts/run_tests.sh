@@ -17,7 +17,7 @@ run() { "$pytest" --durations=15 "$@"; }
 failed=0
 echo "== Tests of the cluster, in the background: $cluster_log"
 # In place of its shell, which would keep signals from it.
-(exec "$pytest" --durations=15 --numprocesses 3 --dist loadfile tests/slurm) >"$cluster_log" 2>&1 &
+(exec "$pytest" --durations=15 tests/slurm) >"$cluster_log" 2>&1 &
 cluster=$!
 # A Ctrl-C reaches only what is in the foreground.
 trap 'kill -INT "$cluster" 2>/dev/null; wait "$cluster"; exit 130' INT TERM
