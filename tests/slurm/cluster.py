@@ -137,13 +137,8 @@ class SlurmCluster:
             set_option(self.folder, "MinJobAge", before)
             self.restart_slurmctld()
 
-    def start_node(self, node, *through):
-        """Start the slurmd of a node, through a command that changes what it sees, and wait."""
-        self._start_slurmd(node, *through)
-        self._wait_until_free(node)
-
-    def _start_slurmd(self, node, *through):
-        self._daemons.start(f"slurmd {node}", [*through, "slurmd", "-D", "-N", node])
+    def _start_slurmd(self, node):
+        self._daemons.start(f"slurmd {node}", ["slurmd", "-D", "-N", node])
 
     def kill_slurmd(self, node):
         """Kill the slurmd of a node; the jobs on the node run on."""
@@ -176,15 +171,6 @@ class SlurmCluster:
     def drain(self, node):
         """Let a node take no further jobs."""
         self.run("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=test")
-
-    def node_state(self, node):
-        """State of a node in Slurm's words, like `idle+drain`; whether it answers is left out."""
-        # sinfo is not asked: after a restart of the controller it can tell what it saw before.
-        state = self._node(node).get("State", "").lower()
-        return state.removesuffix("+not_responding").rstrip("*")
-
-    def wait_for_node(self, node, state):
-        self.wait_for(lambda: self.node_state(node) == state, f"{node} was {state}")
 
     def wait_until_heard(self, node):
         """Wait until a controller that was started again has heard of a node."""

@@ -81,6 +81,10 @@ TYPED = 'gpu_option = "--gres=gpu:{type}:{count}"\n'
         (GPUS, f'{TYPED}[request]\ngpu_type = "a100"\n', "a100"),
         (("--workers", "12"), SMALL, "--ntasks=12 .*: lower --workers"),
     ],
+    ids=[
+        *("partition", "account", "QOS", "memory", "cores", "constraint", "reservation"),
+        *("array", "GPUs", "type of GPU", "nodes"),
+    ],
 )
 def test_what_the_cluster_has_not_or_does_not_allow_is_refused(refused, flags, site, sentence):
     assert re.search(sentence, refused(*flags, site=site))
@@ -159,13 +163,12 @@ def told(folder, site, **changes):
     )
 
 
-@pytest.mark.parametrize("memory_option", ["mem", "mem-per-cpu", "none"])
-def test_slurm_takes_what_is_advised_and_not_what_its_nodes_do_not_have(
-    slurm, tmp_path, memory_option
-):
+def test_slurm_takes_what_is_advised_and_not_what_its_nodes_do_not_have(slurm, tmp_path):
+    del slurm
     about = {"name": "tests", "summary": "the cluster of the tests"}
-    site = Site(**about, memory_option=memory_option, request=SiteRequest(partition="cpu"))
-    answer = told(tmp_path, site)
-    assert answer.returncode == 0, answer.stderr
-    assert "to start at" in answer.stderr
-    assert told(tmp_path, site, cpus=10_000).returncode != 0
+    for memory_option in ("mem", "mem-per-cpu", "none"):
+        site = Site(**about, memory_option=memory_option, request=SiteRequest(partition="cpu"))
+        answer = told(tmp_path, site)
+        assert answer.returncode == 0, answer.stderr
+        assert "to start at" in answer.stderr
+        assert told(tmp_path, site, cpus=10_000).returncode != 0

@@ -2,15 +2,16 @@
 
 import os
 import signal
-from pathlib import Path
 from random import Random
 
+import psutil
 import pytest
 
 from pyscale.slurm.accounts import ends_of
 from pyscale.slurm.endings import cause_of
 from pyscale.slurm.queue import job_name, jobs_named
 from pyscale.store.taskfiles import read_task
+from slurm.leftovers import has_ended
 
 pytestmark = pytest.mark.slow
 
@@ -104,7 +105,10 @@ STRIKES = {
 
 
 def is_gone(launch):
-    return not Path(f"/proc/{launch.pid}").exists()
+    try:
+        return has_ended(psutil.Process(launch.pid))
+    except psutil.NoSuchProcess:
+        return True
 
 
 @pytest.mark.parametrize("strike", STRIKES)
@@ -202,7 +206,7 @@ def test_three_jobs_that_end_alike_stop_the_run(runs):
 
 def test_kills_of_the_pilot_at_random_moments_lose_and_double_nothing(runs):
     chance = Random(1)
-    process = runs.start("--workers", "1,2", "--repeats", "2")
+    process = runs.start("--repeats", "3")
     for kill in range(1, KILLS + 1):
         begun = next_pilot(runs, process, kill)
         if begun is None:

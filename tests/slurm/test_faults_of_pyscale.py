@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from slurm.test_faults import is_gone
+from waitingforruns import living
 
 pytestmark = pytest.mark.slow
 
@@ -68,6 +69,8 @@ def test_a_detached_run_is_followed_by_many_and_extended(runs):
     assert runs.status()["state"] == "complete"
     for follower in followers:
         runs.copied(follower, jobs=1)
+    # The one that was detached may still write the report.
+    runs.slurm.wait_for(lambda: living(runs.run) == [], "nobody followed")
     runs.copied(runs.command("run", "--extend", "latest", "--repeats", "2"), jobs=2)
     finished = [event.trial for event in runs.events("trial_finished")]
     assert finished == ["step-n1-b1", "step-n1-b2"]

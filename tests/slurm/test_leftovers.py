@@ -10,7 +10,7 @@ import psutil
 
 from controlgroups import end_group
 from slurm import cgroups
-from slurm.leftovers import END_S, OWNER_FILE, clear_leftovers, processes_of
+from slurm.leftovers import OWNER_FILE, clear_leftovers, has_ended, processes_of
 
 FORKS = "echo $$ > {group}/cgroup.procs; echo here; while :; do sleep infinity & sleep 0.01; done"
 TESTS = Path(__file__).resolve().parents[1]
@@ -55,9 +55,8 @@ def test_killed_tests_leave_no_process_and_no_folder_and_others_are_spared(slurm
     (daemon,) = (one for one in processes_of(folder) if one not in (job, psutil.Process(tests.pid)))
     tests.kill()
     tests.communicate()
-    _, survivors = psutil.wait_procs([daemon], timeout=END_S)
-    assert survivors == []
-    assert job.is_running()
+    slurm.wait_for(lambda: has_ended(daemon), "the daemon died along")
+    assert not has_ended(job)
 
     def cleared():
         # Tests of another session may be clearing it at this moment.
@@ -66,6 +65,6 @@ def test_killed_tests_leave_no_process_and_no_folder_and_others_are_spared(slurm
 
     slurm.wait_for(cleared, "the leftovers were cleared")
     assert processes_of(folder) == []
-    assert not job.is_running()
+    assert has_ended(job)
     assert slurm.folder.exists()
     assert slurm.has_no_job()

@@ -13,12 +13,12 @@ pytestmark = pytest.mark.slow
 THREADS = """\
 import os, sys
 source, out, threads = sys.argv[1:]
-assert threads == os.environ["OMP_NUM_THREADS"] == str(len(os.sched_getaffinity(0)))
+assert threads == os.environ["OMP_NUM_THREADS"]
 open(out, "w").write(open(source).read())
 """
 
 
-def test_threads_of_a_step_are_cores_that_slurm_gives_it(runs):
+def test_threads_of_a_step_are_cores_that_it_asks_slurm_for(runs):
     program = runs.home / "program.py"
     program.write_text(THREADS)
     step = f"{sys.executable} -S {program} {{input}} {{output}} {{threads}}"

@@ -27,7 +27,7 @@ def test_a_run_is_told_from_the_queue_to_its_end_and_while_slurm_is_away(runs, e
     (job,) = runs.jobs
     for command, why in {
         (): "waiting for free nodes",
-        ("scontrol", "hold", job): "held by its user",
+        ("scontrol", "uhold", job): "held by its user",
     }.items():
         if command:
             runs.slurm.run(*command)
