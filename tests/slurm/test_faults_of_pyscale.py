@@ -31,16 +31,15 @@ def test_killed_while_it_submits_before_and_when_slurm_has_the_job(runs, once):
     assert job["JobState"] == "CANCELLED"
 
 
-def test_answers_of_a_controller_that_is_away_when_a_job_is_submitted(runs, once):
-    said = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
-    # The job was taken all the same; the next is not.
-    next_time = f'echo "{said}" >&2; exit 1'
-    once("sbatch", f'$real "$@" > /dev/null; {next_time}')
+def test_a_submission_that_is_taken_and_answered_with_an_error_is_made_again(runs, once):
+    error = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
+    once("sbatch", f'$real "$@" > /dev/null; echo "{error}" >&2; exit 1')
     before = runs.slurm.known_jobs()
-    process = runs.start()
-    runs.copied(process, jobs=1)
+    runs.copied(runs.start(), jobs=1)
     (first,) = runs.slurm.known_jobs() - before - set(runs.jobs)
-    assert {job["JobState"] for job in runs.slurm.job(first)} <= {"CANCELLED", "COMPLETED"}
+    (job,) = runs.slurm.job(first)
+    # It was cancelled, or began and found that nobody had recorded it.
+    assert job["JobState"] in {"CANCELLED", "COMPLETED"}
 
 
 def test_who_follows_may_be_interrupted_and_killed_and_the_job_goes_on(runs):
@@ -61,14 +60,13 @@ def test_who_follows_may_be_interrupted_and_killed_and_the_job_goes_on(runs):
     assert runs.set_aside() == []
 
 
-def test_a_detached_run_is_followed_by_many_and_extended(runs):
+def test_a_detached_run_is_followed_by_others_too_and_extended(runs):
     run_id = runs.say(*runs.of_step("--detach")).strip()
     assert runs.run.path.name == run_id
-    followers = [runs.command("run", "--resume", run_id) for _ in range(2)]
+    follower = runs.resume()
     runs.say("status", run_id, "--watch")
     assert runs.status()["state"] == "complete"
-    for follower in followers:
-        runs.copied(follower, jobs=1)
+    runs.copied(follower, jobs=1)
     # The one that was detached may still write the report.
     runs.slurm.wait_for(lambda: living(runs.run) == [], "nobody followed")
     runs.copied(runs.command("run", "--extend", "latest", "--repeats", "2"), jobs=2)
@@ -76,21 +74,14 @@ def test_a_detached_run_is_followed_by_many_and_extended(runs):
     assert finished == ["step-n1-b1", "step-n1-b2"]
 
 
-def test_a_cancelled_run_leaves_no_job_whether_somebody_follows_or_not(runs):
+def test_a_job_that_nobody_follows_is_ended_by_cancel(runs):
     process = runs.start()
-    with runs.in_its_middle(process, "w0"):
+    with runs.in_its_middle(process, "w0") as (launch,):
+        runs.kill(process)
         runs.say("cancel")
-        code, said = runs.finished(process)
-    assert code == 2, said
-    assert runs.living_jobs() == []
+        assert runs.living_jobs() == []
+        runs.slurm.wait_for(lambda: is_gone(launch), "the task went with its job")
     assert runs.status()["state"] == "cancelled"
-    again = runs.resume()
-    with runs.in_its_middle(again, "w0"):
-        runs.kill(again)
-        runs.say("cancel")
-    assert runs.living_jobs() == []
-    runs.copied(runs.resume(), jobs=3)
-    assert runs.events("trial_failed") == []
 
 
 def test_a_cancel_that_slurm_does_not_hear_or_that_is_killed_is_given_again(runs, once):
@@ -106,10 +97,14 @@ def test_a_cancel_that_slurm_does_not_hear_or_that_is_killed_is_given_again(runs
         killed = runs.command("cancel")
         killed.communicate()
         assert killed.returncode == -signal.SIGKILL
-        runs.finished(process)
+        # Who follows the run ends too, and submits no other job.
+        code, said = runs.finished(process)
+        assert code == 2, said
+    assert runs.living_jobs() == []
     runs.say("cancel")
     assert runs.status()["state"] == "cancelled"
     runs.copied(runs.resume(), jobs=2)
+    assert runs.events("trial_failed") == []
 
 
 def test_accounts_tell_what_the_queue_has_forgotten(runs):

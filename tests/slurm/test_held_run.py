@@ -60,7 +60,7 @@ def test_more_windows_than_workers_run_a_few_at_once_on_all_nodes(runs):
     for node in runs.slurm.nodes:
         prepared = read_node(runs.trial, node)
         assert prepared.cache.state == "verified-cold"
-        assert [eviction.node for eviction in prepared.cache.evictions] == [node]
+        assert {eviction.node for eviction in prepared.cache.evictions} == {node}
         # Written once, and not again after the first task there had started.
         written_s = (runs.trial / NODE_FILE.format(node=node)).stat().st_mtime
         first = min(each.spawn_utc for each in begun if each.node == node)
@@ -87,7 +87,7 @@ def test_each_window_on_a_gpu_is_a_step_that_has_one_to_itself(runs):
 CHAIN = """
 name = "two"
 summary = "Two steps, each of which may take half an hour"
-data = "files"
+data = "movie"
 
 [stages.first]
 command = "cp {input} {output}"

@@ -79,9 +79,7 @@ def test_a_rank_that_is_killed_ends_all_is_named_and_the_trial_is_tried_again(ru
     (runs.home / "tiny.toml").write_text(SUITE)
     slides = runs.home / "my slides, [new]"
     write_slides(slides, SlidesParams(slides=3, height_px=512, width_px=512))
-    # One rank on each node: together they have more cores than one.
-    site = runs.site(memory_gib=1)
-    site.write_text(site.read_text().replace("cpus = 1", "cpus = 3"))
+    site = runs.site(memory_gib=1, more="tasks_per_node = 1\n")
     process = runs.command(
         *runs.on_cluster("tiny.toml", "--data", slides, "--workers", "2", site=site)
     )

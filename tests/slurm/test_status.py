@@ -1,7 +1,5 @@
 """Where a run and its job are, as a real Slurm tells it beside their records."""
 
-import json
-
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -70,9 +68,5 @@ def test_a_run_whose_job_is_lost_while_nobody_follows_says_how_to_go_on(runs, br
         runs.kill(process)
         runs.slurm.run("scancel", *runs.jobs)
         runs.slurm.wait_for(lambda: runs.status()["state"] == "interrupted", "it was interrupted")
-    told = words(runs)
-    assert f"finish it with: pyscale run --resume {runs.run.path.name}" in told
-    task = tasks_of_first(runs.status())["w0"]
-    assert task["state"] in {"gone", "failed"}
-    assert json.dumps(runs.status())
+    assert f"finish it with: pyscale run --resume {runs.run.path.name}" in words(runs)
     runs.copied(runs.resume(), jobs=2)
