@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Provides what the tests on a real cluster need, on Debian or Ubuntu as root: Slurm with its
-# accounting, munge, MariaDB, wrong clocks, and a checker of batch scripts. The tests start a
-# cluster of their own, so no service of the packages is started. Elsewhere it says how to get
-# them, and goes on.
+# accounting, munge, MariaDB, and a checker of batch scripts. The tests start a cluster of their
+# own, so no service of the packages is started. Elsewhere it says how to get them, and goes on.
 set -euo pipefail
 
 packages=()
@@ -14,7 +13,6 @@ command -v mariadbd >/dev/null || packages+=(mariadb-server-core)
 # Its my_print_defaults is what makes a new database.
 command -v my_print_defaults >/dev/null || packages+=(mariadb-client-core)
 command -v munged >/dev/null || packages+=(munge)
-command -v faketime >/dev/null || packages+=(faketime)
 command -v shellcheck >/dev/null || packages+=(shellcheck)
 [ ${#packages[@]} -eq 0 ] && exit 0
 

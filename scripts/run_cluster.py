@@ -1,6 +1,6 @@
 """A Slurm cluster to look around on: two nodes on this machine, here until Ctrl-C.
 
-Run as `make cluster`. It is the cluster of the tests, with accounting where its parts are there.
+Run as `make cluster`. It is the cluster of the tests, with accounting.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from slurm.cluster import SlurmCluster, absent_programs, running_cluster
 
 HOW_TO_GET_IT = "scripts/provide_slurm.sh installs it on Debian, as root"
 USE = """\
-A Slurm cluster of {nodes} nodes runs here, {accounting}.
+A Slurm cluster of {nodes} nodes runs here, with accounting (sacct, sacctmgr).
 In another terminal:
 
   export SLURM_CONF={config_file}
@@ -30,28 +30,20 @@ def main() -> int:
     if absent := absent_programs():
         talk.print(f"error: {', '.join(absent)} is absent: {HOW_TO_GET_IT}")
         return 2
-    absent = absent_programs(with_accounting=True)
-    accounting = (
-        f"without accounting: {', '.join(absent)} is absent ({HOW_TO_GET_IT})"
-        if absent
-        else "with accounting (sacct, sacctmgr)"
-    )
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
-        with running_cluster(with_accounting=not absent) as cluster:
-            talk.print(usage(cluster, accounting))
+        with running_cluster() as cluster:
+            talk.print(usage(cluster))
             signal.pause()
     except KeyboardInterrupt:
         talk.print("\nThe cluster is gone.")
     return 0
 
 
-def usage(cluster: SlurmCluster, accounting: str) -> str:
+def usage(cluster: SlurmCluster) -> str:
     """What a developer does with a cluster that runs."""
-    return USE.format(
-        nodes=len(cluster.nodes), accounting=accounting, config_file=cluster.config_file
-    )
+    return USE.format(nodes=len(cluster.nodes), config_file=cluster.config_file)
 
 
 if __name__ == "__main__":

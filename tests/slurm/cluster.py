@@ -1,9 +1,8 @@
 """A real Slurm cluster on this machine: several nodes, pretended cores, everything in one folder.
 
-munged, slurmctld, one slurmd a node and, where asked for, slurmdbd on MariaDB run as children of
-the tests, with a key, ports and files of their own, so that no other Slurm here is touched. The
-kernel ends them when the tests die; what jobs leave behind then is cleared by the next cluster that
-starts.
+munged, slurmctld, one slurmd a node and slurmdbd on MariaDB run as children of the tests, with a
+key, ports and files of their own, so that no other Slurm here is touched. The kernel ends them when
+the tests die; what jobs leave behind then is cleared by the next cluster that starts.
 """
 
 import getpass
@@ -24,18 +23,18 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "sinfo", "squ
 NODES = ("n1", "n2")
 
 
-def absent_programs(*, with_accounting=False):
+def absent_programs():
     """Names of the programs that a cluster needs and this machine has not."""
-    programs = (*PROGRAMS, *accounting.PROGRAMS) if with_accounting else PROGRAMS
+    programs = (*PROGRAMS, *accounting.PROGRAMS)
     return [program for program in programs if shutil.which(program) is None]
 
 
 @contextmanager
-def running_cluster(*, with_accounting=False):
+def running_cluster():
     """A cluster that answers; it is gone after the block, with all that ran on it."""
     clear_leftovers()
     with owned_folder() as folder:
-        cluster = SlurmCluster(folder, with_accounting=with_accounting)
+        cluster = SlurmCluster(folder)
         try:
             cluster.start()
             yield cluster
@@ -47,15 +46,15 @@ def running_cluster(*, with_accounting=False):
 class SlurmCluster:
     """A cluster in an empty folder, whose path is short enough for a socket.
 
-    With accounting ended jobs go into a database, so that `sacct` answers.
+    Ended jobs go into a database, so that `sacct` answers.
     """
 
-    def __init__(self, folder, *, with_accounting=False):
+    def __init__(self, folder):
         self.folder = folder
         self.nodes = NODES
         self.config_file = folder / CONFIG_FILE
         self._daemons = Daemons(folder, self.environment)
-        self._accounting = Accounting(self._daemons, self.run) if with_accounting else None
+        self._accounting = Accounting(self._daemons, self.run)
 
     @property
     def environment(self):
@@ -64,7 +63,7 @@ class SlurmCluster:
 
     def start(self):
         """Start every daemon and wait until all nodes are idle."""
-        write_configuration(self.folder, self.nodes, with_accounting=self._accounting is not None)
+        write_configuration(self.folder, self.nodes)
         key = self.folder / "munge.key"
         key.touch(mode=0o600)
         key.write_bytes(secrets.token_bytes(1024))
@@ -72,8 +71,7 @@ class SlurmCluster:
         options = [f"--{option}={self.folder}/munge.{end}" for option, end in files.items()]
         self._daemons.start("munged", ["munged", "--foreground", "--force", *options])
         self.wait_for(lambda: listens(self.folder / "munge.socket"), "munged listened")
-        if self._accounting is not None:
-            self._accounting.start()
+        self._accounting.start()
         self.heal()
 
     def stop(self):
@@ -82,8 +80,8 @@ class SlurmCluster:
 
     def heal(self):
         """Bring the cluster back to its first state: an empty queue, every node idle."""
-        if self._accounting is not None and "slurmdbd" not in self._daemons:
-            self.start_slurmdbd()
+        if "slurmdbd" not in self._daemons:
+            self._accounting.start_slurmdbd()
         if "slurmctld" not in self._daemons:
             self.start_slurmctld()
         for node in self.nodes:
@@ -124,12 +122,6 @@ class SlurmCluster:
         self.stop_slurmctld()
         self.start_slurmctld()
 
-    def start_slurmdbd(self):
-        """Start the keeper of the accounts; what the controller kept for it arrives."""
-        if self._accounting is None:
-            raise RuntimeError("this cluster was started without accounting")
-        self._accounting.start_slurmdbd()
-
     def stop_slurmdbd(self):
         """Stop the keeper of the accounts: `sacct` fails, jobs run on."""
         self._daemons.stop("slurmdbd")
@@ -145,13 +137,8 @@ class SlurmCluster:
             set_option(self.folder, "MinJobAge", before)
             self.restart_slurmctld()
 
-    def start_node(self, node, *through):
-        """Start the slurmd of a node, through a command that changes what it sees, and wait."""
-        self._start_slurmd(node, *through)
-        self._wait_until_free(node)
-
-    def _start_slurmd(self, node, *through):
-        self._daemons.start(f"slurmd {node}", [*through, "slurmd", "-D", "-N", node])
+    def _start_slurmd(self, node):
+        self._daemons.start(f"slurmd {node}", ["slurmd", "-D", "-N", node])
 
     def kill_slurmd(self, node):
         """Kill the slurmd of a node; the jobs on the node run on."""
@@ -184,15 +171,6 @@ class SlurmCluster:
     def drain(self, node):
         """Let a node take no further jobs."""
         self.run("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=test")
-
-    def node_state(self, node):
-        """State of a node in Slurm's words, like `idle+drain`; whether it answers is left out."""
-        # sinfo is not asked: after a restart of the controller it can tell what it saw before.
-        state = self._node(node).get("State", "").lower()
-        return state.removesuffix("+not_responding").rstrip("*")
-
-    def wait_for_node(self, node, state):
-        self.wait_for(lambda: self.node_state(node) == state, f"{node} was {state}")
 
     def wait_until_heard(self, node):
         """Wait until a controller that was started again has heard of a node."""

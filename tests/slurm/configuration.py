@@ -26,7 +26,6 @@ MOST_JOBS = 1000
 # batch_sched_delay: a job starts when it is submitted, not when more may have come.
 # sched_interval: a job that may start again after its delay is seen after seconds, not a minute.
 # DefMemPerCPU: a job that asks for no memory gets a core's share, not all that the node has.
-# MaxArraySize: Slurm's own 1001 is less than a large run has tasks.
 CONFIGURATION = """\
 ClusterName={cluster}
 SlurmctldHost=localhost
@@ -56,8 +55,6 @@ KillWait=2
 MessageTimeout=5
 MinJobAge=300
 FirstJobId={first_job}
-MaxArraySize=20001
-MaxJobCount=100000
 SchedulerParameters=batch_sched_delay=0,sched_interval=2
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
@@ -104,13 +101,12 @@ LogFile={folder}/slurmdbd.log
 """
 
 
-def write_configuration(folder, nodes, *, with_accounting):
+def write_configuration(folder, nodes):
     """Write the files of a cluster into its folder, and make the folders that they name.
 
-    One with accounting stands for a site that has all, so it limits memory by cgroups where
-    this machine lets it.
+    Memory is limited by cgroups where this machine lets it.
     """
-    by_cgroups = with_accounting and cgroups.can_limit_memory()
+    by_cgroups = cgroups.can_limit_memory()
     controller_port, database_port, *node_ports = free_ports(2 + len(nodes))
     lines = [
         NODE.format(name=name, port=port, cpus=CPUS, memory=MEMORY_MIB, gpus=GPUS)
@@ -125,22 +121,19 @@ def write_configuration(folder, nodes, *, with_accounting):
             user=getpass.getuser(),
             memory_of_a_core=MEMORY_MIB // CPUS,
             memory_limits=LIMITS_BY_CGROUPS if by_cgroups else LIMITS_BY_LOOKING,
-            accounting=ACCOUNTING.format(folder=folder, port=database_port)
-            if with_accounting
-            else "",
+            accounting=ACCOUNTING.format(folder=folder, port=database_port),
             nodes="\n".join(lines),
             last=nodes[-1],
         )
     )
     if by_cgroups:
         (folder / "cgroup.conf").write_text(CGROUPS)
-    if with_accounting:
-        file = folder / DATABASE_CONFIG_FILE
-        # slurmdbd refuses a file that others may read: it may hold a password.
-        file.touch(mode=0o600)
-        file.write_text(
-            DATABASE_CONFIGURATION.format(folder=folder, port=database_port, user=getpass.getuser())
-        )
+    file = folder / DATABASE_CONFIG_FILE
+    # slurmdbd refuses a file that others may read: it may hold a password.
+    file.touch(mode=0o600)
+    file.write_text(
+        DATABASE_CONFIGURATION.format(folder=folder, port=database_port, user=getpass.getuser())
+    )
     devices = [DEVICES.format(name=name, folder=folder, last=GPUS - 1) for name in nodes]
     (folder / "gres.conf").write_text("".join(devices))
     (folder / "state").mkdir()

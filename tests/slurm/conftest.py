@@ -1,105 +1,67 @@
-"""Real Slurm clusters for the tests of a session, one of each kind."""
+"""One real Slurm cluster for all tests of a session."""
 
 import os
 import shutil
-from contextlib import contextmanager
 
 import pytest
 
+from movingsquares import write_moving_squares
 from programs import put_program
+from pyscale.store.folder import RunFolder
 from slurm.cluster import absent_programs, running_cluster
-from slurm.runs import ClusterRuns
-
-
-@contextmanager
-def _cluster(missing, *, with_accounting):
-    absent = absent_programs(with_accounting=with_accounting)
-    if absent:
-        missing(
-            f"Slurm ({', '.join(absent)})",
-            "run scripts/provide_slurm.sh as root, or install slurm-wlm and munge, and for "
-            "accounting slurmdbd, mariadb-server-core and mariadb-client-core (Debian's names)",
-        )
-    with running_cluster(with_accounting=with_accounting) as cluster:
-        yield cluster
-
-
-@contextmanager
-def _in_use(cluster, monkeypatch):
-    for name, value in cluster.environment.items():
-        monkeypatch.setenv(name, value)
-    # Jobs of each task are what most of these tests look at; test_allocation*.py hold one job.
-    monkeypatch.setenv("PYSCALE_ALLOCATION", os.environ.get("PYSCALE_ALLOCATION", "each"))
-    yield cluster
-    cluster.heal()
+from slurm.runs import ClusterRuns, say
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _without_figures(without_figures):
-    """What is drawn is not the point here; tests that look at it have PYTHONPATH without it."""
+    """What is drawn is not the point here."""
 
 
 @pytest.fixture(scope="session")
 def cluster_of_the_session(missing):
-    with _cluster(missing, with_accounting=False) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="session")
-def accounting_cluster_of_the_session(missing):
-    """One cluster with accounting for all tests: starting it takes seconds."""
-    with _cluster(missing, with_accounting=True) as cluster:
+    if absent := absent_programs():
+        missing(
+            f"Slurm ({', '.join(absent)})",
+            "run scripts/provide_slurm.sh as root, or install slurm-wlm, munge, slurmdbd, "
+            "mariadb-server-core and mariadb-client-core (Debian's names)",
+        )
+    with running_cluster() as cluster:
         yield cluster
 
 
 @pytest.fixture
 def slurm(cluster_of_the_session, monkeypatch):
-    """A plain cluster with every node idle; sbatch and its kin speak to it during the test.
-
-    It keeps no accounts, so `sacct` fails.
-    """
-    with _in_use(cluster_of_the_session, monkeypatch) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def slurm_with_accounting(accounting_cluster_of_the_session, monkeypatch):
-    """A cluster like `slurm`, of a site that has more.
-
-    `sacct` answers, jobs are paid for by an account, and the kernel limits their memory.
-    """
-    with _in_use(accounting_cluster_of_the_session, monkeypatch) as cluster:
-        yield cluster
+    """The cluster with every node idle; sbatch and its kin speak to it during the test."""
+    cluster = cluster_of_the_session
+    for name, value in cluster.environment.items():
+        monkeypatch.setenv(name, value)
+    yield cluster
+    cluster.heal()
 
 
 @pytest.fixture
 def broken_sacct(tmp_path, monkeypatch):
-    """A `sacct` that fails comes first on PATH."""
+    """A `sacct` that fails comes first on PATH, as where a site keeps no accounts."""
     fails = "echo 'sacct: error: the database is gone' >&2; exit 1"
     program = put_program(tmp_path / "broken", "sacct", fails)
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
 
 
 @pytest.fixture
-def instead(tmp_path, monkeypatch):
-    """Let a command of Slurm be other lines of shell, which know the command itself as $real.
+def once(tmp_path, monkeypatch):
+    """Let a command of Slurm be other lines of shell the next time that it is called.
 
-    Questions that submit nothing are answered as ever.
+    They know the command itself as $real. Questions that submit nothing are answered as ever.
     """
     folder = tmp_path / "instead"
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
 
     def put(command, lines):
+        real = shutil.which(command, path=os.environ["PATH"].partition(os.pathsep)[2])
         answered = 'case "$*" in *--version*|*--test-only*) exec $real "$@";; esac'
-        put_program(folder, command, f"real={shutil.which(command)}\n{answered}\n{lines}")
+        put_program(folder, command, f'real={real}\n{answered}\nrm "$0"\n{lines}')
 
     return put
-
-
-@pytest.fixture
-def holding(monkeypatch):
-    """Runs hold one job, which is the default; `slurm` says otherwise."""
-    monkeypatch.setenv("PYSCALE_ALLOCATION", "hold")
 
 
 @pytest.fixture
@@ -112,23 +74,27 @@ def endless(tmp_path):
 
 @pytest.fixture
 def runs(slurm, tmp_path, monkeypatch):
-    """Runs on the plain cluster, in a working folder of their own."""
-    with _runs_on(slurm, tmp_path, monkeypatch) as made:
-        yield made
-
-
-@pytest.fixture
-def runs_with_accounting(slurm_with_accounting, tmp_path, monkeypatch):
-    with _runs_on(slurm_with_accounting, tmp_path, monkeypatch) as made:
-        yield made
-
-
-@contextmanager
-def _runs_on(cluster, home, monkeypatch):
-    monkeypatch.chdir(home)
-    made = ClusterRuns(cluster, home)
+    """Runs on the cluster, in a working folder of their own."""
+    monkeypatch.chdir(tmp_path)
+    made = ClusterRuns(slurm, tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(made.python_path), prepend=os.pathsep)
     try:
         yield made
     finally:
         made.end()
+
+
+CONTACTS = ("labels", "--only", "contact", "--seed", "3", "--keep-outputs", "all")
+
+
+@pytest.fixture(scope="session")
+def of_one_machine(tmp_path_factory):
+    """A run of contacts at N = 1 and 2 on this machine."""
+    folder = tmp_path_factory.mktemp("of one machine")
+    movie = write_moving_squares(folder / "labels.ome.tif")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSCALE_RUNS_FOLDER", str(folder / "runs"))
+        few = ("--workers", "1,2", "--repeats", "1", "--cache", "asis")
+        say("run", *CONTACTS, "--data", movie, *few)
+    (path,) = (folder / "runs").iterdir()
+    return RunFolder(path)

@@ -20,6 +20,7 @@ FOLDER_PREFIX = "pyscale-slurm-"
 OWNER_FILE = "owner"
 """Locked as long as the process lives that a cluster belongs to."""
 END_S = 300.0
+POLL_S = 0.02
 PR_SET_PDEATHSIG = 1
 
 
@@ -59,11 +60,20 @@ def end(folder, node=None):
         for process in sorted(processes, key=lambda one: names_of([one]) != {"slurmstepd"}):
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        psutil.wait_procs(processes, timeout=max(0.0, deadline - time.monotonic()))
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"these did not end in {END_S:.0f} s: {processes}")
+        while not all(has_ended(process) for process in processes):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"these did not end in {END_S:.0f} s: {processes}")
+            time.sleep(POLL_S)
     for group in cgroups.groups_of_jobs(job_ids(folder), node or "*"):
         end_group(group)
+
+
+def has_ended(process):
+    """Whether a process has ended; whoever is to hear of it may not have listened yet."""
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def processes_of(folder, node=None):

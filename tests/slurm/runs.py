@@ -1,12 +1,12 @@
 """`pyscale run` on the tests' cluster, with faults that strike when a task is in its middle."""
 
 import io
+import json
 import os
 import re
 import signal
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from pathlib import Path
 from unittest.mock import patch
 
 import psutil
@@ -14,13 +14,12 @@ import pytest
 
 from forked import OF_COMMANDS, Forked
 from heldtasks import NO_FIGURES
-from movingsquares import write_moving_squares
 from pyscale import app
 from pyscale.slurm.queue import job_name, jobs_named
+from pyscale.store.allocations import is_followed, read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.records import LAUNCH_FILE
-from pyscale.store.taskfiles import read_jobs, read_task
+from pyscale.store.taskfiles import read_task
 from trials import launched
 
 SITE = """\
@@ -31,10 +30,13 @@ summary = "the cluster of the tests"
 partition = "{partition}"
 cpus = 1
 memory_gib = {memory_gib}
-time_min = 30
+time_min = {time_min}
 """
 PATIENCE_S = 500.0
 """How long a command may take on a machine that has other work too: less than a test may."""
+CONTENT = b"what each worker copies\n"
+STEP = ("--step", "cp {input} {output}", "--split", "none", "--output", "copy.txt")
+"""The step of most runs, each of whose tasks copies a file: nothing is imported for it."""
 # Python runs this at its start. A task is to be held, not raced with.
 STOP_WHERE_ASKED = """\
 import os, signal, sys
@@ -58,57 +60,66 @@ def complete_scripts(slurm, folder):
     return list(jobs)
 
 
+def say(*words):
+    """Run a command that succeeds, in this process; return what it said on stdout."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        patch.object(sys, "argv", ["pyscale", *map(str, words)]),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        pytest.raises(SystemExit) as end,
+    ):
+        app.main()
+    assert not end.value.code, err.getvalue()
+    return out.getvalue()
+
+
 class ClusterRuns:
-    """Runs of a small suite on a cluster, in a working folder of their own."""
+    """Runs on a cluster, in a working folder of their own; most of them copy a file."""
 
     def __init__(self, slurm, home):
         self.slurm = slurm
         self.home = home
         self._processes = []
-        self.movie = write_moving_squares(home / "labels.ome.tif")
+        self.data = home / "data.txt"
         self.python_path = home / "python_path"
         self._to_be_held = home / "to_be_held"
         for folder in (self.python_path, self._to_be_held):
             folder.mkdir()
+        self.data.write_bytes(CONTENT)
         stop = STOP_WHERE_ASKED.format(folder=str(self._to_be_held))
         (self.python_path / "sitecustomize.py").write_text(NO_FIGURES.read_text() + stop)
 
-    def site(self, partition="cpu", memory_gib=1.0, more=""):
-        path = self.home / f"{partition}.toml"
-        path.write_text(SITE.format(partition=partition, memory_gib=memory_gib) + more)
+    def site(self, partition="cpu", memory_gib=0.25, time_min=30, more=""):
+        path = self.home / "site.toml"
+        request = SITE.format(partition=partition, memory_gib=memory_gib, time_min=time_min)
+        path.write_text(request + more)
         return path
 
-    def start(self, *arguments, site=None):
-        """Start a run of contacts at N = 2 as a process of its own."""
+    def on_cluster(self, *words, site=None):
+        """The command line of a run on the cluster, of which all is kept; a trial at N = 1."""
         where = ("--executor", "slurm", "--site", site or self.site())
-        return self.command(*self.contacts("--keep-outputs", "all", *where, *arguments))
+        return ("run", "--workers", "1", "--repeats", "1", "--keep-outputs", "all", *where, *words)
 
-    def contacts(self, *arguments):
-        """The command line of a run of contacts, once at N = 2 where no argument says otherwise."""
-        words = ("run", "labels", "--data", self.movie, "--only", "contact", "--workers", "2")
-        return (*words, "--repeats", "1", *arguments)
+    def of_step(self, *words, site=None):
+        """The command line of a run of the step that copies, whose caches are left as they are."""
+        return self.on_cluster(*STEP, "--data", self.data, "--cache", "asis", *words, site=site)
 
-    def detach(self):
-        where = ("--executor", "slurm", "--site", self.site())
-        return self.say(*self.contacts(*where, "--detach")).strip()
+    def start(self, *words, site=None):
+        """Start a run of the step that copies, as a process of its own."""
+        return self.command(*self.of_step(*words, site=site))
 
-    def command(self, *arguments):
-        process = Forked(["-m", "pyscale", *arguments], dict(os.environ), OF_COMMANDS)
+    def command(self, *words):
+        process = Forked(["-m", "pyscale", *words], dict(os.environ), OF_COMMANDS)
         self._processes.append(process)
         return process
 
-    def say(self, *arguments):
+    def say(self, *words):
         """Run a command that succeeds, in this process; return what it said on stdout."""
-        out, err = io.StringIO(), io.StringIO()
-        with (
-            patch.object(sys, "argv", ["pyscale", *map(str, arguments)]),
-            redirect_stdout(out),
-            redirect_stderr(err),
-            pytest.raises(SystemExit) as end,
-        ):
-            app.main()
-        assert not end.value.code, err.getvalue()
-        return out.getvalue()
+        return say(*words)
+
+    def status(self):
+        return json.loads(self.say("status", "--json"))
 
     def end(self):
         for process in self._processes:
@@ -120,52 +131,66 @@ class ClusterRuns:
     @property
     def run(self):
         """The only run in the working folder, or where runs were told to go."""
-        (path,) = Path(os.environ.get("PYSCALE_RUNS_FOLDER", self.home / "runs")).iterdir()
-        return RunFolder(path)
+        (plan,) = self._plans()
+        return RunFolder(plan.parent)
+
+    def _plans(self):
+        folder = self.home / os.environ.get("PYSCALE_RUNS_FOLDER", "runs")
+        return [*folder.glob("*/plan.json")]
 
     @property
     def trial(self):
-        """Folder of the only trial of the only run."""
-        (trial,) = self.run.plan.trials
-        return self.run.trial(trial)
+        """Folder of the first trial of the only run."""
+        return self.run.trial(self.run.plan.trials[0])
 
-    def launched(self, process, task="w0"):
-        """Wait until a task's process has been started on its node, and its job recorded."""
+    @property
+    def jobs(self):
+        """Ids of the jobs that have held nodes for the run, in their order."""
+        return read_allocations(self.run.path).job_ids
 
-        def is_there():
+    @property
+    def is_followed(self):
+        return is_followed(self.run.path)
+
+    def hold(self, *tasks):
+        """Let processes of tasks that begin from now on stand still at their start."""
+        for task in tasks:
+            (self._to_be_held / task).touch()
+
+    def _standing(self, process, task):
+        """Wait until a task's process stands still; return its launch and the process."""
+        found = []
+
+        def stands():
             assert process.poll() in {None, 0}, process.communicate()
-            found = any((self.home / "runs").glob(f"*/tasks/*/{task}/{LAUNCH_FILE}"))
-            # The job may begin before pyscale has written down which it is.
-            return found and task in read_jobs(self.trial)
+            if not self._plans():
+                return False
+            with suppress(FileNotFoundError, psutil.NoSuchProcess):
+                launch = launched(self.trial / task)
+                held = psutil.Process(launch.pid)
+                if held.status() == psutil.STATUS_STOPPED:
+                    found[:] = [(launch, held)]
+            return bool(found)
 
-        self.slurm.wait_for(is_there, f"{task} had been launched")
-        return launched(self.trial / task)
+        self.slurm.wait_for(stands, f"{task} stood still")
+        return found[0]
 
     @contextmanager
     def in_its_middle(self, process, *tasks):
         """Hold the processes of tasks where they are while the block runs.
 
-        Call it before pyscale has submitted anything: at their start they look whether they are
-        to stop.
+        Call it before pyscale has begun them: at their start they look whether they are to stop.
         """
-        asked = [self._to_be_held / task for task in tasks]
-        for file in asked:
-            file.touch()
-        launches, held = [], []
+        self.hold(*tasks)
+        held = []
         try:
+            held.extend(self._standing(process, task) for task in tasks)
             for task in tasks:
-                launches.append(self.launched(process, task))
-                held.append(psutil.Process(launches[-1].pid))
-                self.slurm.wait_for(
-                    lambda one=held[-1]: one.status() == psutil.STATUS_STOPPED,
-                    f"{task} stood still",
-                )
-            for file in asked:
                 # Another attempt is not held.
-                file.unlink()
-            yield launches
+                (self._to_be_held / task).unlink()
+            yield [launch for launch, _ in held]
         finally:
-            for each in held:
+            for _, each in held:
                 with suppress(psutil.NoSuchProcess):
                     each.resume()
 
@@ -177,20 +202,28 @@ class ClusterRuns:
     def resume(self):
         return self.command("run", "--resume", self.run.path.name)
 
-    def job_of(self, task):
-        return read_jobs(self.trial)[task]
+    def pilots(self):
+        """Processes that work off the run inside its job: one, or none."""
+        return [
+            process
+            for process in psutil.process_iter(["cmdline"])
+            if "pyscale.executors.submitted" in (process.info["cmdline"] or ())
+            and any(str(self.run.path) in word for word in process.info["cmdline"])
+        ]
 
     def living_jobs(self):
         jobs = jobs_named(job_name(self.run.plan.run_id))
         return [job_id for job_id, job in jobs.items() if job.alive]
 
     def events(self, *kinds):
-        """Events of the only run, of some kinds or all."""
+        """Events of the only run, of some kinds or all; none where there is no run yet."""
+        if not self._plans():
+            return []
         found = Journal(self.run.journal_file).read()
         return [event for event in found if not kinds or event.kind in kinds]
 
-    def wait_for_failure(self):
-        self.slurm.wait_for(lambda: bool(self.events("trial_failed")), "a trial had failed")
+    def wait_for_event(self, kind, count=1):
+        self.slurm.wait_for(lambda: len(self.events(kind)) >= count, f"{count} of {kind}")
 
     def finished(self, process):
         """Wait until a command has ended; return its exit code and what it said on stderr."""
@@ -203,6 +236,21 @@ class ClusterRuns:
         code, said = self.finished(process)
         assert code == 0, said
         assert set(self.states().values()) == {"done"}
+
+    def copied(self, process, *, jobs):
+        """Wait until a run of the step that copies is whole, after so many jobs."""
+        self.completed(process)
+        assert len(self.jobs) == jobs
+        self.assert_copied()
+
+    def assert_copied(self):
+        """See that nothing is lost and nothing is doubled."""
+        plan = self.run.plan
+        for trial in plan.trials:
+            assert (self.run.output(trial) / "copy.txt").read_bytes() == CONTENT
+        finished = [str(event.trial) for event in self.events("trial_finished")]
+        assert sorted(finished) == sorted(trial.id for trial in plan.trials)
+        assert self.living_jobs() == []
 
     def states(self):
         run = self.run

@@ -1,96 +1,75 @@
-"""Steps of a user's own on the nodes of a real cluster: over frames, threads, and as ranks."""
+"""Steps of a user's own, and the storage of a node, on the nodes of a real cluster."""
 
+import json
 import sys
 
-import numpy as np
 import polars as pl
 import pytest
-import tifffile
 
-from pyscale.store.tables import SPANS_FILE, TASKS_FILE
+from pyscale.store.tables import SPANS_FILE, TASKS_FILE, build_tables
 
 pytestmark = pytest.mark.slow
 
-PROGRAM = """\
-import os, sys, tifffile
-source, out, first, stop, threads = sys.argv[1:]
+THREADS = """\
+import os, sys
+source, out, threads = sys.argv[1:]
 assert threads == os.environ["OMP_NUM_THREADS"]
-tifffile.imwrite(out, tifffile.imread(source)[int(first) : int(stop)], photometric="minisblack")
+open(out, "w").write(open(source).read())
 """
 
 
-@pytest.mark.parametrize("split", ["frames", "threads"])
-def test_a_step_runs_on_the_nodes_and_is_reported(runs, split):
+def test_threads_of_a_step_are_cores_that_it_asks_slurm_for(runs):
     program = runs.home / "program.py"
-    program.write_text(PROGRAM)
-    words = "{input} {output} {first} {stop} {threads}"
+    program.write_text(THREADS)
+    step = f"{sys.executable} -S {program} {{input}} {{output}} {{threads}}"
     process = runs.command(
-        *("run", "--step", f"{sys.executable} {program} {words}", "--split", split),
-        *("--data", runs.movie, "--workers", "1,2", "--repeats", "1", "--keep-outputs", "all"),
-        *("--executor", "slurm", "--site", runs.site()),
+        *runs.on_cluster("--step", step, "--split", "threads", "--output", "copy.txt"),
+        *("--data", runs.data, "--workers", "1,2", "--cache", "asis"),
     )
-    runs.completed(process)
-    run = runs.run
-    outputs = [run.output(run.plan.trial(f"step-n{n}-b1")) / "output.tif" for n in (1, 2)]
-    for output in outputs:
-        assert np.array_equal(tifffile.imread(output), tifffile.imread(runs.movie))
-    tasks = pl.read_parquet(run.path / TASKS_FILE).filter(verb="run", workers=2)
+    runs.copied(process, jobs=1)
+    tasks = pl.read_parquet(runs.run.path / TASKS_FILE).filter(verb="run").sort("workers")
     assert set(tasks["node"]) <= set(runs.slurm.nodes)
-    expected = {"frames": [1, 1], "threads": [2]}[split]
-    assert tasks["requested_cpus"].to_list() == expected
+    assert tasks["requested_cpus"].to_list() == [1, 2]
 
 
 def test_an_image_that_knows_nothing_of_pyscale_runs_on_the_nodes(runs, small_image):
+    step = ("--step", "cat {input} > {output}", "--shell", "--split", "none")
     process = runs.command(
-        *("run", "--step", "cat {input} > {output}", "--shell", "--split", "none"),
-        *("--output", "copy.tif", "--image", small_image, "--runtime", "apptainer"),
-        *("--data", runs.movie, "--workers", "1,2", "--repeats", "1", "--keep-outputs", "all"),
-        *("--executor", "slurm", "--site", runs.site()),
+        *runs.on_cluster(*step, "--output", "copy.txt", "--data", runs.data),
+        *("--image", small_image, "--runtime", "apptainer", "--cache", "asis"),
     )
-    runs.completed(process)
-    for n in (1, 2):
-        output = runs.run.output(runs.run.plan.trial(f"step-n{n}-b1")) / "copy.tif"
-        assert output.read_bytes() == runs.movie.read_bytes()
+    runs.copied(process, jobs=1)
     spans = pl.read_parquet(runs.run.path / SPANS_FILE).filter(task="w0")
     assert spans.filter(phase="container_start")["wall_s"].min() > 0
 
 
-RANK = """\
-import os, sys
-from multiprocessing.connection import Client, Listener
-rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-assert os.environ["SLURM_PROCID"] == str(rank)
-here = f"{os.environ['SLURMD_NODENAME']} {os.environ['LOCAL_RANK']}"
-place = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-if rank == 0:
-    with Listener(place, backlog=ranks) as others:
-        told = sorted(others.accept().recv() for _ in range(1, ranks))
-    open(sys.argv[2], "w").write("\\n".join([here, *told]))
-else:
-    while True:
-        try:
-            there = Client(place)
-            break
-        except ConnectionRefusedError:
-            pass
-    there.send(here)
-"""
+SMALL = {
+    "particles": 4,
+    "particle_side_px": 16,
+    "particle_files": 2,
+    "movies": 1,
+    "movie_frames": 1,
+    "movie_side_px": 64,
+    "movie_formats": ["mrc"],
+    "small_files": 2,
+    "readers": [1],
+    "modes": ["cold"],
+    "repeats": 1,
+    "fio": False,
+}
 
 
-@pytest.mark.parametrize("allocation", ["hold", "each"])
-def test_ranks_of_a_step_on_two_nodes_find_each_other(runs, allocation):
-    program = runs.home / "rank.py"
-    program.write_text(RANK)
+def test_the_storage_of_a_place_is_measured_on_a_node(runs, monkeypatch):
+    monkeypatch.setenv("PYSCALE_STAGES", json.dumps({"storage": SMALL}))
+    place = runs.home / "to be measured"
+    place.mkdir()
     process = runs.command(
-        *("run", "--step", f"{sys.executable} {program} {{input}} {{output}}", "--split", "ranks"),
-        *("--output", "told.txt", "--check", "none", "--data", runs.movie, "--workers", "3"),
-        *("--repeats", "1", "--keep-outputs", "all", "--allocation", allocation),
-        *("--executor", "slurm", "--site", runs.site()),
+        *runs.on_cluster("system", "--only", "storage", "--path", place),
+        *("--cpus-per-worker", "1"),
     )
     runs.completed(process)
-    output = runs.run.output(runs.run.plan.trial("step-n3-b1")) / "told.txt"
-    places = output.read_text().splitlines()
-    nodes = [place.split()[0] for place in places]
-    assert len(places) == 3
-    assert set(nodes) == set(runs.slurm.nodes)
-    assert sorted(place.split()[1] for place in places) == ["0", "0", "1"]
+    tables = build_tables(runs.run)
+    assert set(tables.timings["node"]) == set(tables.tasks["node"])
+    assert set(tables.tasks["node"]) <= set(runs.slurm.nodes)
+    assert tables.timings.height > 0
+    assert list(place.iterdir()) == [], "what was written is gone"

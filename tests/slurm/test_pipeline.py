@@ -1,7 +1,5 @@
 """The whole pipeline on a real movie, in one job of a real cluster, from the images."""
 
-import json
-
 import polars as pl
 import pytest
 import tifffile
@@ -11,7 +9,7 @@ from pyscale_stages.moviewriter import write_movie
 
 STAGES = ["register_denoise", "segment", "contact", "track"]
 MEMORY_GIB = 3.5
-FRAMES = 8
+FRAMES = 4
 
 
 @pytest.mark.slow
@@ -19,30 +17,20 @@ def test_the_pipeline_runs_from_images_in_one_job_and_is_reported(
     runs, built_images, shared_data, monkeypatch
 ):
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(built_images.path))
-    monkeypatch.setenv("PYSCALE_ALLOCATION", "hold")
-    # With its figures.
-    monkeypatch.setenv("PYTHONPATH", "")
     movie = runs.home / "cells.ome.tif"
     whole = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
     write_movie(movie, tifffile.imread(whole, key=range(FRAMES)), "TYX")
     process = runs.command(
-        *("run", "pipeline", "--data", movie, "--workers", "2", "--repeats", "1"),
-        *("--executor", "slurm", "--runtime", "apptainer"),
-        *("--site", runs.site(memory_gib=MEMORY_GIB)),
+        *runs.on_cluster("pipeline", "--data", movie, site=runs.site(memory_gib=MEMORY_GIB)),
+        *("--runtime", "apptainer"),
     )
     runs.completed(process)
-
-    status = json.loads(runs.say("status", "--json"))
+    assert len(runs.jobs) == 1
+    status = runs.status()
     assert status["state"] == "complete"
     assert [row["done"] for row in status["configurations"]] == [1] * 4
-
-    runs.say("report")
-    report = runs.run.report
-    table = pl.read_csv(report / "benchmark_results_aggregated.csv")
+    table = pl.read_csv(runs.run.report / "benchmark_results_aggregated.csv")
     assert table["stage"].unique(maintain_order=True).to_list() == STAGES
-    assert (report / "benchmark_losses.png").stat().st_size > 10_000
-    assert "Waiting, overlap and resources" in (report / "scaling_analysis.md").read_text()
-
     tasks = pl.read_parquet(runs.run.path / TASKS_FILE)
     windows = tasks.filter(pl.col("verb") == "run")
     assert set(windows["node"]) <= set(runs.slurm.nodes)

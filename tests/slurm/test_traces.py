@@ -22,7 +22,7 @@ Submit = Callable[..., str]
 
 
 @pytest.fixture
-def submit(slurm_with_accounting, tmp_path):
+def submit(slurm, tmp_path):
     """Submit an array of one command, as people do who never heard of pyscale."""
 
     def call(name, indices, command):
@@ -35,7 +35,7 @@ def submit(slurm_with_accounting, tmp_path):
             f"--chdir={tmp_path}",
             "--requeue",
         )
-        return slurm_with_accounting.submit(*options, script)
+        return slurm.submit(*options, script)
 
     return call
 
@@ -78,55 +78,20 @@ def elapsed_s(slurm, job_id):
 
 
 @pytest.mark.slow
-def test_bare_arrays_become_a_true_report(slurm_with_accounting, submit, tmp_path):
-    slurm = slurm_with_accounting
-    jobs = {}
-    for workers in (1, 2, 4):
-        indices = f"0-{workers - 1}"
-        work = MEET.format(count=workers) + WORK.format(seconds=max(3, 6 / workers))
-        jobs[workers] = submit("segment", indices, work)
-        slurm.wait_for_jobs(jobs[workers])
-    table = tmp_path / "table.csv"
-    import_traces("sacct", [trace(slurm, tmp_path / "sacct.txt", *jobs.values())], out=table)
-
-    rows = pl.read_csv(table)
-    for workers, job_id in jobs.items():
-        own = rows.filter(pl.col("workers") == workers)
-        assert sorted(own["wall_s"]) == sorted(elapsed_s(slurm, job_id))
-        assert set(own["trial"]) == {int(job_id)}
-    # Each held 100 MiB, and asked for a core's share.
-    assert (rows["peak_memory_bytes"] > 100 << 20).all()
-    assert (rows["peak_memory_bytes"] < 200 << 20).all()
-    assert set(rows["requested_memory_bytes"]) == {2000 << 20}
-    assert set(rows["cpus"]) == {1}
-
-    report_table(table, tmp_path / "report")
-    found = pl.read_csv(tmp_path / "report" / "benchmark_results_aggregated.csv")
-    slowest_s = [max(elapsed_s(slurm, job_id)) for job_id in jobs.values()]
-    assert found["workers"].to_list() == [1, 2, 4]
-    assert found["wall_s"].to_list() == slowest_s
-    expected = [slowest_s[0] / wall_s for wall_s in slowest_s]
-    assert found["speedup"].to_list() == pytest.approx(expected)
-
-
-@pytest.mark.slow
-def test_only_arrays_that_ran_through_at_once_are_trials(
-    slurm_with_accounting, submit, tmp_path, capsys
-):
-    slurm = slurm_with_accounting
-
-    whole = submit("whole", "0-1", MEET.format(count=2) + WORK.format(seconds=3))
+def test_bare_arrays_that_ran_through_at_once_become_a_true_report(slurm, submit, tmp_path, capsys):
+    # The last of them is the only one that waits for another.
+    sizes = {workers: submit("segment", f"0-{workers - 1}", work(workers)) for workers in (1, 2)}
     pairs = MEET.format(count="$((SLURM_ARRAY_TASK_ID / 2 * 2 + 2))")
-    held = submit("held", "0-3%2", pairs + WORK.format(seconds=3))
-    fails = submit("fails", "0-1", "sleep 2; exit $SLURM_ARRAY_TASK_ID")
-    slurm.wait_for_jobs(whole, held, fails)
+    held = submit("held", "0-3%2", pairs + WORK.format(seconds=2))
+    fails = submit("fails", "0-1", "sleep 1; exit $SLURM_ARRAY_TASK_ID")
+    slurm.wait_for_jobs(*sizes.values(), held, fails)
     held_back = "until [ -e go ]; do sleep 0.1; done\n"
-    again = submit("again", "0-1", held_back + WORK.format(seconds=3))
+    again = submit("again", "0-1", held_back + WORK.format(seconds=2))
+    only_the_first_ends = "[ $SLURM_ARRAY_TASK_ID = 0 ] || exec sleep infinity"
+    gone = submit("gone", "0-3%1", f"{only_the_first_ends}\n{WORK.format(seconds=1)}")
     slurm.wait_until_running(again)
     slurm.run("scontrol", "requeue", f"{again}_0")
     (tmp_path / "go").touch()
-    only_the_first_ends = "[ $SLURM_ARRAY_TASK_ID = 0 ] || exec sleep infinity"
-    gone = submit("gone", "0-3%1", f"{only_the_first_ends}\n{WORK.format(seconds=1)}")
     slurm.wait_for(
         lambda: any(task["JobState"] == "COMPLETED" for task in slurm.job(gone)),
         "one of the array had completed",
@@ -134,17 +99,41 @@ def test_only_arrays_that_ran_through_at_once_are_trials(
     slurm.run("scancel", gone)
     slurm.wait_for_jobs(again, gone)
 
-    jobs = (whole, held, fails, again, gone)
+    jobs = (*sizes.values(), held, fails, again, gone)
     table = tmp_path / "table.csv"
     import_traces("sacct", [trace(slurm, tmp_path / "sacct.txt", *jobs)], out=table)
-    rows = pl.read_csv(table)
-    assert rows.group_by("stage").agg(pl.col("workers").unique()).sort("stage").rows() == [
-        ("held", [2]),
-        ("whole", [2]),
-    ]
-    assert rows.filter(stage="held")["tasks_done"].to_list() == [2, 2]
     said = " ".join(capsys.readouterr().err.split())
     assert "left out 3 trials" in said
     assert f"fails {fails} (of 2 tasks 1 failed)" in said
     assert f"again {again} (of 2 tasks 1 tried again)" in said
     assert f"gone {gone} (of " in said
+
+    rows = pl.read_csv(table)
+    assert rows.group_by("stage").agg(pl.col("workers").unique().sort()).sort("stage").rows() == [
+        ("held", [2]),
+        ("segment", [1, 2]),
+    ]
+    assert rows.filter(stage="held")["tasks_done"].to_list() == [2, 2]
+    segment = rows.filter(stage="segment")
+    for workers, job_id in sizes.items():
+        own = segment.filter(pl.col("workers") == workers)
+        assert sorted(own["wall_s"]) == sorted(elapsed_s(slurm, job_id))
+        assert set(own["trial"]) == {int(job_id)}
+    # Each held 100 MiB, and asked for a core's share.
+    assert segment["peak_memory_bytes"].is_between(100 << 20, 200 << 20).all()
+    assert set(rows["requested_memory_bytes"]) == {2000 << 20}
+    assert set(rows["cpus"]) == {1}
+
+    report_table(table, tmp_path / "report")
+    found = pl.read_csv(tmp_path / "report" / "benchmark_results_aggregated.csv")
+    found = found.filter(stage="segment")
+    slowest_s = [max(elapsed_s(slurm, job_id)) for job_id in sizes.values()]
+    assert found["workers"].to_list() == list(sizes)
+    assert found["wall_s"].to_list() == slowest_s
+    expected = [slowest_s[0] / wall_s for wall_s in slowest_s]
+    assert found["speedup"].to_list() == pytest.approx(expected)
+
+
+def work(workers):
+    """Wait for all workers, then hold memory for as long as one's share of the work takes."""
+    return MEET.format(count=workers) + WORK.format(seconds=4 // workers)

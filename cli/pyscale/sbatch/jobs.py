@@ -107,6 +107,8 @@ class Job:
                 "inputs": tuple((slot, Path(f"$input_{slot}")) for slot in slots),
                 "output": Path("$output"),
                 "movie_frames": None if self.stage.meets else trial.movie_frames,
+                # Ranks of a step have all of the work, of data whose length nobody could read.
+                "frames": trial.windows[0] if trial.meets and not self.stage.meets else None,
                 "axes": self._plan.axes_of(trial),
             }
         )

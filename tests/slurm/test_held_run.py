@@ -1,0 +1,114 @@
+"""A run on a real cluster holds one job: what is submitted, what runs in it, what it leaves."""
+
+import polars as pl
+import psutil
+import pytest
+
+from movingsquares import write_moving_squares
+from pyscale.evaluation.results import results_of
+from pyscale.store.records import NODE_FILE
+from pyscale.store.tables import build_tables
+from pyscale.store.taskfiles import read_node
+from trials import launched, outputs
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_whole_suite_is_one_job_and_computes_what_one_machine_does(
+    runs, of_one_machine, monkeypatch
+):
+    folder = runs.home / """a b, [c] 'd' "e" $f #g"""
+    monkeypatch.setenv("PYSCALE_RUNS_FOLDER", str(folder))
+    movie = write_moving_squares(runs.home / "labels.ome.tif")
+    before = runs.slurm.known_jobs()
+    contacts = ("labels", "--only", "contact", "--seed", "3", "--data", movie)
+    runs.completed(runs.command(*runs.on_cluster(*contacts, "--workers", "1,2")))
+    (job,) = runs.slurm.known_jobs() - before
+    assert runs.jobs == (job,)
+    assert outputs(runs.run) == outputs(of_one_machine)
+    assert not results_of(runs.run).configurations["flags"].list.contains("retried").any()
+    tasks = build_tables(runs.run).tasks
+    assert set(tasks["job_id"]) == {job}
+    assert set(tasks["node"]) <= set(runs.slurm.nodes)
+    windows = tasks.filter(pl.col("verb") == "run")
+    assert windows["requested_cpus"].to_list() == [1, 1, 1]
+    assert windows["requested_memory_bytes"].to_list() == [2**28] * 3
+    assert windows["cache_state"].is_in(["verified-cold", "unsupported"]).all()
+    assert (windows["queue_s"] > 0).all()
+
+
+def test_more_windows_than_workers_run_a_few_at_once_on_all_nodes(runs):
+    files = runs.home / "files"
+    files.mkdir()
+    for number in range(4):
+        (files / f"{number}.txt").write_text(f"{number}")
+    site = runs.site(more="exclusive = true\n")
+    # Each has a node for itself.
+    site.write_text(site.read_text().replace("cpus = 1", "cpus = 4"))
+    step = ("--step", "cp {file} {output}", "--split", "files", "--data", files)
+    several = ("--workers", "2", "--chunks-per-worker", "2")
+    runs.completed(runs.command(*runs.on_cluster(*step, *several, site=site)))
+    (trial,) = runs.run.plan.trials
+    assert len({*(runs.run.output(trial) / "output").iterdir()}) == 4
+    windows = build_tables(runs.run).tasks.filter(pl.col("verb") == "run")
+    assert len(windows) == 4
+    assert set(windows["node"]) == set(runs.slurm.nodes)
+    for moment in windows["start_utc"]:
+        running = windows.filter(pl.col("start_utc") <= moment, pl.col("end_utc") > moment)
+        assert running.height <= 2
+    begun = [launched(runs.trial / task) for task in trial.window_tasks]
+    for node in runs.slurm.nodes:
+        prepared = read_node(runs.trial, node)
+        assert prepared.cache.state == "verified-cold"
+        assert {eviction.node for eviction in prepared.cache.evictions} == {node}
+        # Written once, and not again after the first task there had started.
+        written_s = (runs.trial / NODE_FILE.format(node=node)).stat().st_mtime
+        first = min(each.spawn_utc for each in begun if each.node == node)
+        assert written_s <= first.timestamp()
+    assert len(runs.jobs) == 1
+
+
+ONE_PRETENDED_GPU = """
+[[override]]
+device = "cuda"
+gpus = 1
+"""
+
+
+def test_each_window_on_a_gpu_is_a_step_that_has_one_to_itself(runs):
+    site = runs.site("gpu", more=ONE_PRETENDED_GPU)
+    process = runs.start("--device", "cuda", "--workers", "2", site=site)
+    with runs.in_its_middle(process, "w0", "w1") as launches:
+        seen = {psutil.Process(one.pid).environ()["CUDA_VISIBLE_DEVICES"] for one in launches}
+        assert seen == {"0", "1"}
+    runs.copied(process, jobs=1)
+
+
+CHAIN = """
+name = "two"
+summary = "Two steps, each of which may take half an hour"
+data = "movie"
+
+[stages.first]
+command = "cp {input} {output}"
+split = "none"
+output = "copy.txt"
+inputs = { input = "movie" }
+
+[stages.second]
+command = "cp {input} {output}"
+split = "none"
+output = "copy.txt"
+inputs = { input = "first" }
+"""
+
+
+def test_a_trial_that_is_not_likely_to_fit_waits_for_the_next_job(runs):
+    suite = runs.home / "two.toml"
+    suite.write_text(CHAIN)
+    # A task may take half an hour, and a job six minutes: one kind of trial is begun in each.
+    site = runs.site(more="hold_limit_hours = 0.1\n")
+    words = (suite, "--data", runs.data, "--cache", "asis")
+    runs.copied(runs.command(*runs.on_cluster(*words, site=site)), jobs=2)
+    (ended,) = runs.events("allocation_ended")
+    assert "no time for the next trial" in ended.detail
