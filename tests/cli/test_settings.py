@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from atleastone import some
 from pyscale.errors import UserError
 from pyscale.settings import Settings, load_settings, value_origins
 
@@ -38,7 +39,7 @@ def test_a_flag_wins_over_the_environment_over_the_users_file_over_the_defaults(
 
 
 def test_the_built_in_values_are_those_of_the_committed_defaults():
-    for key in value_origins({}):
+    for key in some(value_origins({})):
         assert Settings.model_fields[key].default == getattr(load_settings(), key)
 
 

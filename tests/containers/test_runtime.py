@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 import tifffile
 
+from atleastone import some
 from commandline import answer_in, answer_of
 from pyscale.executors.containernode import prepared
 from pyscale.images.lockfile import ImageFolder
@@ -165,7 +166,7 @@ def described(stamp):
 
 @pytest.mark.slow
 def test_the_machine_looks_the_same_from_inside(native, contained):
-    for name, result in native.items():
+    for name, result in some(native.items()):
         assert described(contained[name].stamp) == described(result.stamp), name
 
 

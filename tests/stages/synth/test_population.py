@@ -3,6 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from atleastone import some
 from pyscale_stages.errors import BadInput
 from pyscale_stages.synth import population
 from pyscale_stages.synth.cells import radius_px
@@ -36,7 +37,7 @@ def test_the_number_of_cells_follows_the_density_profile(profile, division_rate)
 
 def test_cells_press_on_each_other_but_overlap_little():
     crowded = FIELD.model_copy(update={"cells": 140, "division_rate": 0.02})
-    for cells in list(simulate(crowded))[::10]:
+    for cells in some(list(simulate(crowded))[::10]):
         places = np.stack([cells["y_px"], cells["x_px"]], axis=1)
         distance = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
         radius = radius_px(cells)
@@ -77,7 +78,7 @@ def test_cells_move_at_the_asked_speed_where_nobody_pushes():
 def test_track_ids_are_never_used_twice():
     params = FIELD.model_copy(update={"division_rate": 0.1, "density_profile": "burst"})
     last_seen = {}
-    for frame, cells in enumerate(simulate(params)):
+    for frame, cells in some(enumerate(simulate(params))):
         ids = cells["track_id"].tolist()
         assert len(ids) == len(set(ids))
         for track in ids:
