@@ -19,6 +19,7 @@ from pyscale.images.content import choose_base, code_files, lay_out, machine_mir
 from pyscale.resources import shipped
 from pyscale_stages.errors import BadInput
 from pyscale_stages.registry import STAGE_NAMES
+from refusals import refused
 
 
 def definition(name, stage):
@@ -117,7 +118,7 @@ def test_variants_with_one_definition_differ_by_their_locks(copy_of_all):
 
 def test_an_absent_lock_is_one_sentence(copy_of_all):
     (copy_of_all / "containers" / "locks" / "track.txt").unlink()
-    with pytest.raises(UserError, match=r"missing file .*track\.txt.*make locks"):
+    with refused(UserError):
         content.content_sha256(TRACK)
 
 
@@ -162,7 +163,7 @@ def test_an_image_holds_the_core_and_its_own_stage_alone():
     assert code_files("segment")[model].stat().st_size > 0
     assert model not in code_files("track")
     # One that does not exist is no empty image.
-    with pytest.raises(BadInput, match="unknown stage 'segmnt'"):
+    with refused(BadInput):
         code_files("segmnt")
 
 
@@ -218,7 +219,7 @@ def test_a_mirror_that_is_given_is_taken_and_else_that_of_the_machine(tmp_path, 
     for apt in (None, "exit 100", "exit 0"):
         if apt is not None:
             put_program(tmp_path, "apt-get", apt)
-        with pytest.raises(UserError, match=r"mirror of Debian.*--mirror.*docker://.*SIF"):
+        with refused(UserError):
             choose_base(None, None).variables()
     put_program(tmp_path, "apt-get", "echo file:///first/; echo file:///second/")
     assert machine_mirror() == "file:///first/"
@@ -229,7 +230,7 @@ def test_an_image_of_a_registry_needs_its_digest():
     assert base.variables() == {"from": f"debian@sha256:{DIGEST}"}
     assert choose_base(f"docker://debian@sha256:{'b' * 64}", None).sha256 != base.sha256
     for wrong in ("docker://debian:12", f"docker://debian@sha256:{DIGEST[:-1]}", "docker://"):
-        with pytest.raises(UserError, match=r"has no digest.*docker://NAME@sha256:DIGEST"):
+        with refused(UserError):
             choose_base(wrong, None)
 
 
@@ -238,5 +239,5 @@ def test_a_sif_is_told_by_its_content(tmp_path):
         (tmp_path / name).write_bytes(said)
     a, b, c = (choose_base(str(tmp_path / f"{x}.sif"), None).sha256 for x in "abc")
     assert a == b != c
-    with pytest.raises(UserError, match=r"none\.sif is neither a SIF file nor docker://"):
+    with refused(UserError):
         choose_base(str(tmp_path / "none.sif"), None)

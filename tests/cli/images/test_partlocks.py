@@ -17,6 +17,7 @@ from pyscale.images import partlocks
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.content import libraries_sha256
 from pyscale.images.parts import fetch_jars
+from refusals import refused
 
 ROOT = Path(__file__).resolve().parents[3]
 CONTACT, TRACK, TRACKMATE = (catalog()[name] for name in ("contact", "track", "track_trackmate"))
@@ -99,9 +100,7 @@ def test_without_a_lock_jars_must_still_be_those_that_were_fetched(jars, lock_fi
     fetch_jars(TRACKMATE, tmp_path, print)
     (jars / "deeper" / "imagej-2.16.0.jar").unlink()
     (jars / "imagej-2.16.0.jar").write_bytes(b"imagej")
-    with pytest.raises(
-        UserError, match=rf"{partlocks.JARS_RECORD} \(deeper/imagej-2\.16\.0\.jar, imagej"
-    ):
+    with refused(UserError):
         fetch_jars(TRACKMATE, tmp_path, print)
 
 
@@ -110,7 +109,7 @@ def test_locked_jars_are_taken_and_others_refused(jars, lock_file, tmp_path, nam
     lock_file.write_text(partlocks.jars_text(jars))
     fetch_jars(TRACKMATE, tmp_path, print)
     (jars / name).write_bytes(b"another")
-    with pytest.raises(UserError, match=rf"differ from {lock_file} \({name}\): remove"):
+    with refused(UserError):
         fetch_jars(TRACKMATE, tmp_path, print)
 
 

@@ -28,6 +28,7 @@ from pyscale.errors import UserError
 from pyscale.planning.suite import load_suite
 from pyscale.store.folder import RunFolder
 from pyscale.store.taskfiles import read_cache, read_task
+from refusals import refused
 
 
 def every_task(plan):
@@ -190,13 +191,13 @@ class TestResuming:
 
     def test_is_refused_in_one_sentence_where_a_record_is_unreadable(self, left):
         (left.task(left.plan.trial("track-n1-b1"), "w0") / "result.json").write_text('{"old": 1}')
-        with pytest.raises(UserError, match="result.json cannot be read by this pyscale"):
+        with refused(UserError):
             carry_out(left)
 
     def test_is_refused_before_anything_starts_where_the_movie_changed(self, left, movie):
         movie.write_bytes(movie.read_bytes() + b" ")
         executor = MockExecutor()
-        with pytest.raises(UserError, match="movie.ome.tif .*has changed since the run"):
+        with refused(UserError):
             carry_out(left, executor)
         assert executor.started == []
 
@@ -205,7 +206,7 @@ class TestResuming:
         (folder / "exit.json").unlink()
         launch = json.loads((folder / "launch.json").read_text())
         (folder / "launch.json").write_text(json.dumps(launch | {"node": "elsewhere"}))
-        with pytest.raises(UserError, match="was started on elsewhere"):
+        with refused(UserError):
             carry_out(left)
 
     @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pyscale.planning.ownstep import step_asked_for
 from pyscale.progress.status import StatusReader
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
+from refusals import refused
 
 STAGES = ("register_denoise", "segment", "contact", "track")
 
@@ -129,29 +130,30 @@ def test_weak_scaling_keeps_the_frames_of_each_worker(make):
         trial.windows for trial in added(plan, extended(plan, None, (2,))) if trial.workers == 2
     }
     assert two == ((0, 2), (2, 4))
-    with pytest.raises(UserError, match="in weak scaling the largest N has the whole movie"):
+    with refused(UserError):
         extended(plan, None, (8,))
 
 
 def test_points_of_a_grid_get_more_trials_and_no_other_workers(sweep):
     plan = sweep({"device": ["cpu", "cuda"]})
     assert len(added(plan, extended(plan, 4, None))) == len(plan.trials)
-    with pytest.raises(UserError, match="side by side: extend it by --repeats"):
+    with refused(UserError):
         extended(plan, None, (2,))
 
 
 @pytest.mark.parametrize(
-    ("repeats", "workers", "said"),
+    ("repeats", "workers"),
     [
-        (1, None, "has 2 trials at a worker count already, and none is taken away"),
-        (2, None, "has 2 trials of each of N = 2 and 3 already"),
-        (None, (2, 3), "has 2 trials of each of N = 2 and 3 already"),
-        (None, (1,), "--workers 1 is below the baseline N = 2 of the run"),
-        (None, (9,), "9 workers cannot share the 8 frames"),
+        (1, None),
+        (2, None),
+        (None, (2, 3)),
+        (None, (1,)),
+        (None, (9,)),
     ],
+    ids=str,
 )
-def test_what_cannot_be_is_one_sentence(make, repeats, workers, said):
-    with pytest.raises(UserError, match=said):
+def test_what_cannot_be_is_one_sentence(make, repeats, workers):
+    with refused(UserError):
         extended(make(workers=(2, 3)), repeats, workers)
 
 

@@ -1,6 +1,7 @@
 import pytest
 
 from pyscale.errors import UserError
+from refusals import refused
 
 HEADER = [
     *("task_id", "hash", "native_id", "name", "status", "exit", "submit", "duration", "realtime"),
@@ -111,7 +112,7 @@ def test_the_name_of_the_process_is_taken_where_there_is_one(write, imported):
 def test_without_times_of_day_the_number_of_workers_must_be_given(write, imported, capsys):
     lines = [["1", "SEGMENT (1)", "COMPLETED", "5s"], ["2", "SEGMENT (2)", "COMPLETED", "5.5s"]]
     path = write(trace(["task_id", "name", "status", "realtime"], *lines))
-    with pytest.raises(UserError, match="no trial can be timed"):
+    with refused(UserError):
         imported("nextflow", path)
     assert "set --workers" in capsys.readouterr().err
     assert rows(imported("nextflow", path, workers="2")[0]) == [
@@ -123,7 +124,7 @@ def test_without_times_of_day_the_number_of_workers_must_be_given(write, importe
 def test_who_did_what_is_not_guessed(write, imported, capsys):
     lines = [[str(n), "SEGMENT", "COMPLETED", "5s"] for n in range(4)]
     path = write(trace(["task_id", "name", "status", "realtime"], *lines))
-    with pytest.raises(UserError, match="no trial can be timed"):
+    with refused(UserError):
         imported("nextflow", path, workers="2")
     assert "does not show which of 2 workers did which of 4 tasks" in capsys.readouterr().err
 
@@ -153,5 +154,5 @@ def test_what_is_wrong_with_a_trace_is_said_in_one_sentence(write, refused, chan
 def test_a_process_whose_name_would_be_a_formula_is_refused_as_a_table_would_be(write, imported):
     line = raw(1, 0)
     line[2] = "=SEGMENT (1)"
-    with pytest.raises(UserError, match="invalid stage name '=SEGMENT': it begins with ="):
+    with refused(UserError):
         imported("nextflow", write(trace(RAW, line)))

