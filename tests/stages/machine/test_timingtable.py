@@ -6,6 +6,7 @@ import pytest
 from pyscale_stages.errors import BadInput
 from pyscale_stages.machine.timingtable import TYPES, read_table, timings_table
 from pyscale_stages.timing import Timing
+from refusals import refused
 
 
 def test_the_table_holds_the_timings_of_the_record(bench):
@@ -39,13 +40,13 @@ def test_details_are_json_and_a_stage_may_have_columns_of_its_own():
 def test_a_missing_or_damaged_table_is_told(tmp_path, content):
     if content is not None:
         (tmp_path / "timings.parquet").write_bytes(content)
-    with pytest.raises(BadInput, match=r"timings.parquet is missing or damaged"):
+    with refused(BadInput):
         read_table(tmp_path)
 
 
 def test_another_table_is_told(tmp_path):
     pl.DataFrame({"worker": [0], "cell": [1]}).write_parquet(tmp_path / "timings.parquet")
-    with pytest.raises(BadInput, match="has no column 'test'"):
+    with refused(BadInput):
         read_table(tmp_path)
 
 

@@ -13,6 +13,7 @@ from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.iterate import timed_iterations, timed_objectives
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruction import COMPONENTS
+from refusals import refused
 
 ALONE = Group(0, 1)
 CPU = torch.device("cpu")
@@ -197,5 +198,5 @@ def test_iterations_that_diverge_end_with_what_to_do(built):
     solver, _, params = built()
     solver = replace(solver, denoised=lambda image: image * 1e30)
     image, _ = timed_iterations(solver, ALONE, params)
-    with pytest.raises(StageError, match=r"is not a number .*: use other weights"):
+    with refused(StageError):
         timed_objectives(solver, ALONE, image, 1)

@@ -7,6 +7,7 @@ from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruct.params import IMAGE
 from pyscale_stages.windows import read_window
+from refusals import refused
 
 GREY = np.full((3, 32, 32), 0.5, np.float32)
 
@@ -31,7 +32,7 @@ def test_equal_images_have_equal_bytes(write_output):
 def test_an_image_that_was_cut_short_is_refused(write_output, kept):
     folder = write_output("a", noise(3, 32, 32))
     (folder / IMAGE).write_bytes((folder / IMAGE).read_bytes()[:kept])
-    with pytest.raises(BadInput, match=rf"{IMAGE} is missing or damaged .*: run the recon"):
+    with refused(BadInput):
         read_image(folder)
 
 
@@ -39,14 +40,14 @@ def test_another_image_is_refused(tmp_path):
     import tifffile
 
     tifffile.imwrite(tmp_path / IMAGE, np.zeros((3, 32, 32), np.uint16))
-    with pytest.raises(BadInput, match="is not an image that this stage wrote: name"):
+    with refused(BadInput):
         read_image(tmp_path)
 
 
 def test_an_image_without_numbers_is_never_written(write_output, tmp_path):
     image = noise(3, 32, 32)
     image[1, 2, 3] = np.nan
-    with pytest.raises(StageError, match="NaN or infinite values, because its iterations diverge"):
+    with refused(StageError):
         write_output("a", image)
     assert not list(tmp_path.rglob("*.tif"))
 

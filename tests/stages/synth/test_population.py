@@ -9,6 +9,7 @@ from pyscale_stages.synth import population
 from pyscale_stages.synth.cells import radius_px
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.synth.population import simulate
+from refusals import refused
 
 FIELD = SynthParams(seed=1, frames=30, height_px=300, width_px=400, cells=40, radius_px=8)
 
@@ -86,9 +87,9 @@ def test_track_ids_are_never_used_twice():
             last_seen[track] = frame
 
 
-@pytest.mark.parametrize(("most", "frame"), [(400, r"\d+"), (30, "0")])
-def test_running_out_of_track_ids_is_refused(monkeypatch, most, frame):
+@pytest.mark.parametrize("most", [400, 30])
+def test_running_out_of_track_ids_is_refused(monkeypatch, most):
     monkeypatch.setattr(population, "MAX_TRACK_ID", most)
     params = FIELD.model_copy(update={"division_rate": 0.2})
-    with pytest.raises(BadInput, match=rf"more than {most} track ids by frame {frame} of 30: use"):
+    with refused(BadInput):
         list(simulate(params))
