@@ -14,7 +14,7 @@ SNAKEMAKE := $(TOOLS)/snakemake-9.27.1
 export PYSCALE_MIRROR ?= $(wildcard $(abspath ../shared/data))
 DEMO_REPEATS ?= 6
 
-.PHONY: setup parts demo test golden unit check docs fuzz cluster bench model locks debian-locks clean
+.PHONY: setup parts demo test golden refusals unit check docs fuzz cluster bench model locks debian-locks clean
 
 setup: $(SETUP_DONE)
 
@@ -58,6 +58,11 @@ test: $(CELLPOSE4)/.complete $(SNAKEMAKE)/.complete
 # After a change that is meant to change results; commit what it writes.
 golden: setup
 	PYSCALE_TEST_RENEW_GOLDEN=1 $(BIN)/pytest --quiet tests/test_golden.py
+
+# The same for the words of refusals, which tests in many files hear.
+refusals: setup
+	PYSCALE_TEST_RENEW_GOLDEN=1 $(BIN)/pytest --quiet --numprocesses 2 --dist loadfile \
+		tests/stages tests/cli tests/scripts
 
 # The tests to run after a change: what needs no part and no network, and ends within a second.
 unit: setup
