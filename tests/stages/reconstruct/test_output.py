@@ -64,24 +64,24 @@ def test_the_image_of_the_first_rank_is_that_of_all(write_output, bench):
 
 
 @pytest.mark.parametrize(
-    ("second", "said"),
+    "second",
     [
-        ((1, 3), "w1 is of 3 ranks, but"),
-        ((0, 2), "the folders hold the ranks 0, 0 of 2: give each rank of the trial once"),
+        (1, 3),
+        (0, 2),
     ],
+    ids=str,
 )
-def test_ranks_of_two_trials_are_no_image(write_output, bench, second, said):
+def test_ranks_of_two_trials_are_no_image(write_output, bench, second):
     folders = write_output("w0", GREY, 0, 2), write_output("w1", GREY, *second)
-    assert said in bench.refused("merge", *folders)
+    bench.refused("merge", *folders)
     assert not (bench.folder / "refused").exists()
 
 
 def test_ranks_of_other_parameters_and_an_image_that_was_cut_short_are_not_joined(
     write_output, bench
 ):
-    said = bench.refused("merge", write_output("w0", GREY, sigma=0.1))
-    assert "give all ranks and the merge the same --params and --seed" in said
+    bench.refused("merge", write_output("w0", GREY, sigma=0.1))
     folder = write_output("w0", GREY)
     (folder / IMAGE).write_bytes((folder / IMAGE).read_bytes()[:500])
-    assert "is missing or damaged" in bench.refused("merge", folder)
+    bench.refused("merge", folder)
     assert not (bench.folder / "refused").exists()

@@ -118,5 +118,5 @@ def test_a_slide_that_may_not_be_read_is_said(tmp_path):
     path = tmp_path / "slide.svs"
     path.write_text("slide")
     path.chmod(0)
-    with refused(BadInput):
+    with pytest.raises(BadInput, match="is not readable for this user"):
         check_readable(path)
