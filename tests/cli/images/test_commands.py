@@ -98,7 +98,7 @@ def test_inspect_of_what_is_no_image_of_pyscale_or_does_not_start_is_one_sentenc
         with refused(UserError):
             run("inspect", name)
     make_sif(folder.sif("contact"))
-    with refused(UserError):
+    with pytest.raises(UserError, match="does not start here.*no such file"):
         run("inspect", "contact")
 
 

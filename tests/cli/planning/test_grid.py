@@ -144,30 +144,27 @@ ALONE = {"versus": None, "against": None}
 @pytest.mark.parametrize(
     ("of", "chosen"),
     [
-        (suite({}, **ALONE, stages={"contact": ON_MPS}), {}),
-        (suite(), {"lenght_px": (1,)}),
-        ("pipeline", {"device": ("cpu",)}),
-        (suite().model_copy(update={"versus": "devise"}), {}),
-        (suite().model_copy(update={"against": "devise"}), {}),
-        (suite({}), {}),
-        (suite(stages={"contact": {"inputs": {"labels": "segment"}}}), {}),
-        (suite(stages={"segment_full_cpu": OTHER}), {}),
-        ("system", BOTH),
-        ("loader", BOTH),
-        ("labels", {"start": ("tepid",)}),
-    ],
-    ids=[
-        "mps: contact computes only on",
-        "unknown grid axis lenght_px",
-        "the suite pipeline has no grid",
-        "versus = devise did you mean",
-        "against = devise did you mean",
-        "is not an axis of a grid; none",
-        "feeds stages.contact from",
-        "a second entry named",
-        "storage measures the machine",
-        "loader has ranks that meet, and",
-        "has start = tepid",
+        pytest.param(
+            suite({}, **ALONE, stages={"contact": ON_MPS}), {}, id="mps: contact computes only on"
+        ),
+        pytest.param(suite(), {"lenght_px": (1,)}, id="unknown grid axis lenght_px"),
+        pytest.param("pipeline", {"device": ("cpu",)}, id="the suite pipeline has no grid"),
+        pytest.param(
+            suite().model_copy(update={"versus": "devise"}), {}, id="versus = devise did you mean"
+        ),
+        pytest.param(
+            suite().model_copy(update={"against": "devise"}), {}, id="against = devise did you mean"
+        ),
+        pytest.param(suite({}), {}, id="is not an axis of a grid; none"),
+        pytest.param(
+            suite(stages={"contact": {"inputs": {"labels": "segment"}}}),
+            {},
+            id="feeds stages.contact from",
+        ),
+        pytest.param(suite(stages={"segment_full_cpu": OTHER}), {}, id="a second entry named"),
+        pytest.param("system", BOTH, id="storage measures the machine"),
+        pytest.param("loader", BOTH, id="loader has ranks that meet, and"),
+        pytest.param("labels", {"start": ("tepid",)}, id="has start = tepid"),
     ],
 )
 def test_a_grid_or_choice_that_cannot_be_is_refused(of, chosen):

@@ -156,30 +156,25 @@ def test_a_cluster_starts_all_ranks_by_one_job_on_as_many_nodes_as_they_need(pla
 @pytest.mark.parametrize(
     ("suite", "flags", "site"),
     [
-        ("loader", {"layout": "array"}, cluster()),
-        ("loader", {"chunks_per_worker": 2}, None),
-        ("loader", {"scaling": "weak"}, None),
-        ("loader", {"axes": "TYX"}, None),
-        ("loader", {"path": "/"}, None),
-        ("loader", {"workers": (1, 5)}, None),
-        ("reconstruct", {"data": "hela-tracking"}, None),
-        ("reconstruct", {"scaling": "strong"}, None),
-        ("reconstruct", {"cache": "warm"}, None),
-        ("reconstruct", {"axes": "TYX"}, None),
-        ("reconstruct", {"layout": "array"}, cluster()),
-    ],
-    ids=[
-        "--layout array ranks of wait for",
-        "--chunks-per-worker 2: workers",
-        "--scaling: the suite loader",
-        "--axes: the suite loader loads",
-        "the suite loader measures no",
-        "each of 5 ranks has 4 slides",
-        "--data: the suite reconstruct",
-        "--scaling: the suite reconstruct",
-        "--cache: the suite reconstruct",
-        "--axes: the suite reconstruct",
-        "--layout array starts each",
+        pytest.param(
+            "loader", {"layout": "array"}, cluster(), id="--layout array ranks of wait for"
+        ),
+        pytest.param("loader", {"chunks_per_worker": 2}, None, id="--chunks-per-worker 2: workers"),
+        pytest.param("loader", {"scaling": "weak"}, None, id="--scaling: the suite loader"),
+        pytest.param("loader", {"axes": "TYX"}, None, id="--axes: the suite loader loads"),
+        pytest.param("loader", {"path": "/"}, None, id="the suite loader measures no"),
+        pytest.param("loader", {"workers": (1, 5)}, None, id="each of 5 ranks has 4 slides"),
+        pytest.param(
+            "reconstruct", {"data": "hela-tracking"}, None, id="--data: the suite reconstruct"
+        ),
+        pytest.param(
+            "reconstruct", {"scaling": "strong"}, None, id="--scaling: the suite reconstruct"
+        ),
+        pytest.param("reconstruct", {"cache": "warm"}, None, id="--cache: the suite reconstruct"),
+        pytest.param("reconstruct", {"axes": "TYX"}, None, id="--axes: the suite reconstruct"),
+        pytest.param(
+            "reconstruct", {"layout": "array"}, cluster(), id="--layout array starts each"
+        ),
     ],
 )
 def test_what_has_no_meaning_for_ranks_is_refused(planned, suite, flags, site):
