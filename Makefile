@@ -12,7 +12,7 @@ export PYSCALE_MIRROR ?= $(wildcard $(abspath ../shared/data))
 export PYTHONDONTWRITEBYTECODE :=
 DEMO_REPEATS ?= 6
 
-.PHONY: setup parts images demo test test-all test-images unit golden lint types check docs fuzz \
+.PHONY: setup parts images demo test test-all test-images unit golden refusals lint types check docs fuzz \
 	cluster bench model locks debian-locks clean
 
 # Everything; the demo needs less.
@@ -60,6 +60,11 @@ unit: setup
 # After a change that is meant to change results; commit what it writes.
 golden: setup
 	PYSCALE_TEST_RENEW_GOLDEN=1 $(BIN)/pytest --quiet tests/test_golden.py
+
+# The same for the words of refusals, which tests in many files hear.
+refusals: setup
+	PYSCALE_TEST_RENEW_GOLDEN=1 $(BIN)/pytest --quiet --numprocesses 2 --dist loadfile \
+		tests/stages tests/cli tests/scripts
 
 lint: setup
 	$(BIN)/ruff format --check .

@@ -23,6 +23,7 @@ from pyscale.store import journal
 from pyscale_stages import atomic
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.hashing import sha256_of
+from refusals import Refusals
 from smallsystem import small_system
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -52,7 +53,7 @@ def pytest_collection_modifyitems(items):
             item.add_marker("slow")
 
 
-def pytest_configure():
+def pytest_configure(config):
     """Let processes of tests hear Ctrl-C and a closed terminal, however the tests were begun.
 
     A shell makes what it begins in the background deaf to the one, and nohup to the other.
@@ -62,6 +63,7 @@ def pytest_configure():
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     # As the command has it.
     gc.set_threshold(100_000)
+    config.pluginmanager.register(Refusals(config, Path(__file__).resolve().parent))
 
 
 def missing(part, how_to_get_it):

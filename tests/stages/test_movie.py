@@ -11,6 +11,7 @@ import tifffile
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_movie
+from refusals import refused
 
 
 def ramp(*shape):
@@ -96,12 +97,12 @@ def test_frames_of_a_folder_come_in_natural_order_and_nothing_else_is_one(tmp_pa
 
 def test_axes_that_are_given_win_over_those_of_the_file_also_over_wrong_ones(tmp_path):
     tifffile.imwrite(tmp_path / "z.ome.tif", ramp(4, 5, 5), metadata={"axes": "ZYX"}, ome=True)
-    with pytest.raises(BadInput, match="has the axes ZYX.*--axes TYX"):
+    with refused(BadInput):
         Movie.open(tmp_path / "z.ome.tif")
     assert Movie.open(tmp_path / "z.ome.tif", axes="TYX").n_frames == 4
     path = tmp_path / "wrong.tif"
     tifffile.imwrite(path, ramp(5, 8, 8), photometric="minisblack", metadata={"axes": "TCYX"})
-    with pytest.raises(BadInput, match=r"axes that do not fit its shape \(5, 8, 8\).*--axes TYX"):
+    with refused(BadInput):
         Movie.open(path)
     movie = Movie.open(path, axes="TYX")
     np.testing.assert_array_equal(movie.read(1, 3, 0), ramp(5, 8, 8)[1:3])
@@ -154,8 +155,8 @@ def written(path, frames, keep=1, **options):
     return path
 
 
-def refused(path, match):
-    with pytest.raises(BadInput, match=match):
+def unreadable(path):
+    with refused(BadInput):
         movie = Movie.open(path)
         movie.read(0, movie.n_frames, 0)
 
@@ -164,21 +165,21 @@ NAN = np.where(np.arange(48).reshape(3, 4, 4) == 37, np.nan, np.float32(0))
 
 
 @pytest.mark.parametrize(
-    ("make", "match"),
+    "make",
     [
-        (lambda path: None, "does not exist"),
-        (Path.touch, r"empty \(0 bytes\)"),
-        (lambda path: path.write_text("not an image"), "not a readable TIFF file"),
-        (os.mkfifo, "neither a file nor a folder"),
-        (Path.mkdir, "holds no TIFF frames"),
-        (lambda path: written(path, np.zeros((4, 4), "c8")), "holds complex64 values"),
-        (lambda path: write_movie(path, NAN, "TYX"), "frame 2 of .* NaN"),
+        lambda path: None,
+        Path.touch,
+        lambda path: path.write_text("not an image"),
+        os.mkfifo,
+        Path.mkdir,
+        lambda path: written(path, np.zeros((4, 4), "c8")),
+        lambda path: write_movie(path, NAN, "TYX"),
     ],
     ids=["absent", "empty", "text", "pipe", "folder", "complex", "NaN"],
 )
-def test_what_is_no_movie_is_refused(tmp_path, make, match):
+def test_what_is_no_movie_is_refused(tmp_path, make):
     make(tmp_path / "movie.ome.tif")
-    refused(tmp_path / "movie.ome.tif", match)
+    unreadable(tmp_path / "movie.ome.tif")
 
 
 @pytest.mark.parametrize("kept", [0.02, 0.3, 0.6, 0.9, 0.99])
@@ -186,28 +187,29 @@ def test_what_is_no_movie_is_refused(tmp_path, make, match):
 def test_a_truncated_file_is_refused(tmp_path, kept, compression):
     noise = np.random.default_rng(0).integers(0, 9999, (8, 64, 64), dtype=np.uint16)
     path = written(tmp_path / "cut.tif", noise, kept, compression=compression)
-    refused(path, "damaged or truncated|not a readable TIFF file")
+    unreadable(path)
 
 
 PACKED, PLAIN = (ramp(4, 24, 32), {"compression": "zlib"}), (ramp(24, 32), {"metadata": None})
 
 
 @pytest.mark.parametrize(
-    ("movie", "page", "tag", "value", "match"),
+    ("movie", "page", "tag", "value"),
     [
-        (PACKED, 0, "BitsPerSample", 0, "not a readable TIFF"),  # AssertionError
-        (PACKED, 0, "RowsPerStrip", 0, "damaged or truncated"),  # ZeroDivisionError
-        (PACKED, 2, "ImageWidth", 7, "not a readable TIFF"),  # RuntimeError
-        (PLAIN, 0, "ImageWidth", 0, "holds no pixels"),
-        (PLAIN, 0, "ImageLength", 0, "holds no pixels"),
+        (PACKED, 0, "BitsPerSample", 0),  # AssertionError
+        (PACKED, 0, "RowsPerStrip", 0),  # ZeroDivisionError
+        (PACKED, 2, "ImageWidth", 7),  # RuntimeError
+        (PLAIN, 0, "ImageWidth", 0),
+        (PLAIN, 0, "ImageLength", 0),
     ],
+    ids=["no bits", "no rows", "a narrow page", "no width", "no length"],
 )
-def test_a_file_of_broken_tags_is_refused(tmp_path, movie, page, tag, value, match):
+def test_a_file_of_broken_tags_is_refused(tmp_path, movie, page, tag, value):
     frames, options = movie
     path = written(tmp_path / "broken.tif", frames, **options)
     with tifffile.TiffFile(path, mode="r+") as tiff:
         tiff.pages[page].aspage().tags[tag].overwrite(value)
-    refused(path, match)
+    unreadable(path)
     assert not is_open(path)
 
 
@@ -215,11 +217,11 @@ def test_a_frame_whose_page_is_missing_is_refused(tmp_path):
     path = written(tmp_path / "p.ome.tif", ramp(3, 4, 4), ome=True, metadata={"axes": "TYX"})
     told = re.sub(r'SizeT="3"', 'SizeT="4"', tifffile.tiffcomment(path))
     tifffile.tiffcomment(path, told)
-    refused(path, "cannot be read at frame 0:4.*a page is missing")
+    unreadable(path)
 
 
 def test_a_channel_that_is_missing_is_refused(stack):
-    with pytest.raises(BadInput, match="has no channel 3: it has 1"):
+    with refused(BadInput):
         Movie.open(stack).read(0, 1, channel=3)
 
 
@@ -229,6 +231,6 @@ def test_a_channel_that_is_missing_is_refused(stack):
 def test_a_folder_of_frames_of_two_kinds_or_of_movies_is_refused(tmp_path, shape, dtype):
     written(tmp_path / "f1.tif", np.zeros((4, 8), np.uint8))
     written(tmp_path / "f2.tif", np.zeros(shape, dtype))
-    refused(tmp_path, "differs from the first")
+    unreadable(tmp_path)
     written(tmp_path / "f1.tif", ramp(3, 4, 4))
-    refused(tmp_path, "is a movie of 3 frames in a folder")
+    unreadable(tmp_path)

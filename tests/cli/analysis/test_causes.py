@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from atleastone import some
 from pyscale.analysis.causes import LEAST_GAIN, limits
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
@@ -160,7 +161,7 @@ def test_the_cause_is_found_beyond_a_baseline_of_two_workers_as_well(cause):
 @pytest.mark.parametrize("count", [2, 4, 16, 64])
 def test_one_worker_without_a_core_is_contention_and_not_imbalance(count):
     found = limits(*tables("contention", (1, count), seeds=20))
-    for limit, own in zip(found, gains(found), strict=True):
+    for limit, own in some(zip(found, gains(found), strict=True)):
         assert (limit.main.code, limit.sureness) == ("contention", "sure")
         assert own["imbalance"] < 0.1 * own["contention"]
 
@@ -521,7 +522,7 @@ def test_each_cause_is_what_is_written_out_by_hand_and_gives_back_no_more_than_i
     trials = {len(workers): (workers, merge) for _, workers, merge in run}
     computed = {n: sum(w["compute"] for w in workers) for n, (workers, _) in trials.items()}
     wall_s = {n: by_hand(*trial, 1.0)["contention"] for n, trial in trials.items()}
-    for found in of_run(built(new_run, run)):
+    for found in some(of_run(built(new_run, run))):
         n0, n = found.baseline_workers, found.workers
         base_s = by_hand(*trials[n0], 1.0)
         own_s = by_hand(*trials[n], computed[n0] / computed[n], trials[n0])

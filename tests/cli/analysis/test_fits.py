@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from atleastone import some
 from pyscale.analysis.fits import curve_fits, fit, rank_fits
 from pyscale.analysis.walltimes import trials_from_wall_times
 
@@ -69,7 +70,7 @@ def test_intervals_cover_the_truth_in_90_to_99_percent(counts, sigma, kappa):
         for seed in range(SEEDS)
     ]
     truths = {"lambda_per_s": 0.001, "sigma": sigma, "kappa": kappa}
-    for name, truth in ({"f": sigma} if law == "amdahl" else truths).items():
+    for name, truth in some(({"f": sigma} if law == "amdahl" else truths).items()):
         covered = sum(holds(one, name, truth) for one in found)
         assert 0.90 * SEEDS <= covered <= 0.99 * SEEDS, name
     if (sigma, kappa) == (0.05, 0.005) and counts != ONE_TO_8:
@@ -83,7 +84,7 @@ def test_intervals_cover_the_truth_in_90_to_99_percent(counts, sigma, kappa):
 def test_every_value_lies_in_its_interval_even_where_two_ranges_cut_it():
     for seed in range(200):
         found = fit("usl", EIGHT, wall_times(EIGHT, noise=0.03, seed=seed))
-        for parameter in found.parameters.values():
+        for parameter in some(found.parameters.values()):
             assert parameter.low <= parameter.value <= parameter.high
 
 

@@ -1,5 +1,6 @@
 import pytest
 
+from atleastone import some
 from pyscale.analysis.flags import FLAGS
 from pyscale.analysis.trust import Raised, graded
 
@@ -14,7 +15,7 @@ from pyscale.analysis.trust import Raised, graded
     ],
 )
 def test_the_grade_follows_from_the_weight_of_a_flag(weight, of_an_answer, elsewhere):
-    for code in (code for code, flag in FLAGS.items() if flag.weight == weight):
+    for code in some(code for code, flag in FLAGS.items() if flag.weight == weight):
         assert graded([Raised(code)]).grade == of_an_answer
         assert graded([Raised(code, is_decisive=False)]).grade == elsewhere
 

@@ -16,6 +16,7 @@ from pyscale.planning.sites import load_site
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale_stages.measure.nodename import host_name
+from refusals import refused
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SITE = load_site("plain")
@@ -185,6 +186,6 @@ def test_weights_that_are_not_there_are_missed_as_a_run_would_miss_them(
 def test_a_crop_larger_than_the_movie_ends_the_command_before_anything_runs(movie, monkeypatch):
     monkeypatch.chdir(movie.parent)
     line = ["run", "device", "--data", str(movie), "--device", "cpu", "--sizes", "5"]
-    with pytest.raises(UserError, match="frames of movie.ome.tif have 4 x 4 pixels, so no 5 x 5"):
+    with refused(UserError):
         CliRunner().invoke(app, line, catch_exceptions=False)
     assert not (movie.parent / "runs").exists()

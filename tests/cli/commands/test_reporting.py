@@ -11,6 +11,7 @@ from pyscale.commands.reporting import report_runs, report_table
 from pyscale.errors import UserError
 from pyscale.evaluation.results import ReportOptions
 from pyscale.store.lock import run_lock
+from refusals import refused
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 
@@ -42,7 +43,7 @@ def test_markup_in_a_name_of_a_table_is_text_wherever_it_is_reported(tmp_path):
 def test_a_table_whose_file_name_would_be_a_formula_is_refused(tmp_path):
     table = tmp_path / "=1+1.csv"
     table.write_text("stage,workers,wall_s\na,1,8\n")
-    with pytest.raises(UserError, match="begins with =.*; rename the file"):
+    with refused(UserError):
         report_table(table, tmp_path / "out")
 
 
@@ -61,7 +62,7 @@ def test_a_table_has_no_reference_by_the_name_of_its_stage(asked, shown, tmp_pat
 def test_an_unknown_reference_is_refused(tmp_path):
     table = tmp_path / "times.csv"
     table.write_text("stage,workers,wall_s\nsegment,1,8\n")
-    with pytest.raises(UserError, match="unknown reference 'pycto'.*'pycyto'"):
+    with refused(UserError):
         report_table(table, tmp_path / "out", ReportOptions(references=("pycto",)))
 
 

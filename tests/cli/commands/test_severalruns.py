@@ -10,6 +10,7 @@ from mockruns import carried_out
 from pyscale.commands.reporting import report_runs
 from pyscale.errors import UserError
 from pyscale.store.folder import RunFolder
+from refusals import refused
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_two_runs_are_compared_beside_their_own_reports(measured, report, tmp_pa
 def test_without_a_folder_each_report_stays_in_its_run(measured, report, tmp_path):
     runs = measured(), measured()
     (tmp_path / "comparison-report").write_text("in the way")
-    with pytest.raises(UserError, match=r"cannot be written into .*comparison-report"):
+    with refused(UserError):
         report(*runs)
     (tmp_path / "comparison-report").unlink()
     report(*runs)
@@ -106,6 +107,6 @@ def test_what_differs_is_told_of_every_run_and_another_movie_is_not_compared(
 
 def test_a_run_beside_itself_is_refused_before_anything_is_written(measured, report, tmp_path):
     run = measured()
-    with pytest.raises(UserError, match="was given twice: name each once"):
+    with refused(UserError):
         report(run, run, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -10,6 +10,7 @@ from pyscale.data.commands import data_app
 from pyscale.errors import UserError
 from pyscale_stages.slides.synthetic import SlidesParams
 from pyscale_stages.synth.params import SynthParams
+from refusals import refused
 
 
 @pytest.fixture
@@ -49,32 +50,32 @@ def test_a_fetched_dataset_is_listed_found_and_replaced_where_it_changed(
     with movie.open("ab") as file:
         file.write(b"x")
     assert states()["pc12-registration"]["state"] == "changed"
-    with pytest.raises(UserError, match="has changed since.*fetch pc12-registration` replaces it"):
+    with refused(UserError):
         run("path", "pc12-registration")
     assert "pc12-unreg.tif has changed and is replaced" in run(*fetch).stderr
     assert run("path", "pc12-registration").stdout == f"{movie}\n"
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    "words",
     [
-        ("path pc12-registration", "pyscale data fetch pc12-registration"),
-        ("verify bbbc038", "did you mean 'bbbc039'"),
-        ("verify", "data does not exist: fetch a dataset"),
+        "path pc12-registration",
+        "verify bbbc038",
+        "verify",
         *(
-            (f"{words} --data-folder file", "file is a file: name a folder by --data-folder")
+            f"{words} --data-folder file"
             for words in ("list", "verify", "path cmu-1", "fetch cmu-1")
         ),
     ],
 )
-def test_what_a_command_cannot_find_is_one_sentence(run, tmp_path, words, said):
+def test_what_a_command_cannot_find_is_one_sentence(run, tmp_path, words):
     (tmp_path / "file").write_text("here")
-    with pytest.raises(UserError, match=said):
+    with refused(UserError):
         run(*words.split())
 
 
 def test_an_unknown_name_is_refused_before_anything_is_fetched(run, shared_data, data_root):
-    with pytest.raises(UserError, match="did you mean 'cmu-1'"):
+    with refused(UserError):
         run("fetch", "pc12-registration", "cmu1", "--mirror", str(shared_data))
     assert not data_root.exists()
 
@@ -83,7 +84,7 @@ def test_a_synthetic_dataset_is_listed_made_found_and_verified(run, data_root, m
     monkeypatch.setattr("pyscale.data.registry.load_registry", lambda _folder: MADE_MOVIE)
     (row,) = json.loads(run("list", "--json").stdout)
     assert (row["state"], row["size_bytes"], row["path"]) == ("absent", None, None)
-    with pytest.raises(UserError, match="pyscale data fetch cells"):
+    with refused(UserError):
         run("path", "cells")
     movie = data_root / "cells" / "movie.ome.tif"
     assert run("fetch", "cells").stdout == f"{movie}\n"
@@ -120,7 +121,7 @@ def test_verify_ends_with_1_where_a_file_is_not_what_it_was(run, shared_data, da
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc on this system")
 def test_a_data_folder_that_cannot_be_made_is_one_sentence(run):
-    with pytest.raises(UserError, match="/proc/foo.* choose another --data-folder"):
+    with refused(UserError):
         run("fetch", "pc12-registration", "--data-folder", "/proc/foo")
 
 
@@ -185,26 +186,24 @@ def test_a_synthetic_movie_needs_no_number_of_cells(run, data_root):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    "more",
     [
-        (["--size", "big"], "invalid --size big"),
-        (["--size", "64x"], "invalid --size 64x"),
-        (["--set", "radius_px"], "invalid --set radius_px"),
-        (["--set", "radus_px=3"], "did you mean 'radius_px'"),
-        (["--density", "falling"], "'density_profile'"),
-        (["--mpp", "0.25"], "--mpp is only for slides: add --slides NUMBER"),
-        (["--slides", "2", "--frames", "3"], "--frames is only for movies: leave it out"),
-        (
-            ["--slides", "2", "--cells", "3", "--cell-types", "1"],
-            "--cells, --cell-types are only for movies: leave them",
-        ),
-        (["--slides", "0"], "slides cannot be made .*'slides'"),
-        (["--slides", "2", "--size", "100"], "slides cannot be made .*'height_px'"),
-        (["--slides", "2", "--set", "tile=3"], "did you mean 'tile_px'"),
+        ["--size", "big"],
+        ["--size", "64x"],
+        ["--set", "radius_px"],
+        ["--set", "radus_px=3"],
+        ["--density", "falling"],
+        ["--mpp", "0.25"],
+        ["--slides", "2", "--frames", "3"],
+        ["--slides", "2", "--cells", "3", "--cell-types", "1"],
+        ["--slides", "0"],
+        ["--slides", "2", "--size", "100"],
+        ["--slides", "2", "--set", "tile=3"],
     ],
+    ids=str,
 )
-def test_a_wrong_option_of_synth_is_one_sentence(run, more, said):
-    with pytest.raises(UserError, match=said):
+def test_a_wrong_option_of_synth_is_one_sentence(run, more):
+    with refused(UserError):
         run("synth", "dense", *more)
 
 

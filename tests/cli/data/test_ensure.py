@@ -10,6 +10,7 @@ from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import Suite, SuiteStage, load_suite
 from pyscale.settings import Settings
 from pyscale_stages.moviewriter import write_movie
+from refusals import refused
 
 SMALL = {"frames": 3, "height_px": 64, "width_px": 64, "cells": 3, "radius_px": 5}
 SMALL_SLIDES = {"slides": 1, "height_px": 512, "width_px": 512}
@@ -47,13 +48,13 @@ def test_a_synthetic_movie_brings_its_truth_which_alone_holds_labels(find, make_
         assert (found.movie, found.frames, found.truth) == (movie, 3, movie.parent / "truth")
         assert found.shape_yx == (64, 64)
     for data in ("dense", movie.parent):
-        with pytest.raises(UserError, match="holds a movie, but the suite labels"):
+        with refused(UserError):
             find(data, suite="labels")
     labels = movie.parent / "truth" / "specimen" / "labels_ch0.ome.tif"
     assert find(labels, suite="labels").movie == labels
     # Patches are read of any movie that is named by its path.
     assert find(movie, suite="loader") == Dataset(movie=movie, frames=1)
-    with pytest.raises(UserError, match="dense holds a movie, but the suite loader needs slid"):
+    with refused(UserError):
         find("dense", suite="loader")
 
 
@@ -71,51 +72,51 @@ def test_a_synthetic_dataset_of_the_registry_is_made_with_its_truth(find, data_r
     assert found.movie == data_root / "cells" / "movie.ome.tif"
     assert found.truth == data_root / "cells" / "truth"
     assert (found.frames, found.shape_yx, found.axes) == (2, (64, 80), "TYX")
-    with pytest.raises(UserError, match="cells holds a movie, but the suite labels"):
+    with refused(UserError):
         find("cells", suite="labels")
 
 
 @pytest.mark.parametrize(
-    ("name", "suite", "sentence"),
+    ("name", "suite"),
     [
-        ("bbbc039", "pipeline", "bbbc039 holds single images, but the suite pipeline needs a m"),
-        ("neurips-cellseg-tuning", "labels", "single images, but the suite labels needs labels"),
-        ("stardist-nuclei", "pipeline_two_channels", "holds single images"),
-        ("cmu-1", "pipeline", "cmu-1 holds a slide"),
-        ("hela-tracking", "pipeline", "holds labels of a movie, but the suite pipeline needs"),
-        ("cancer-migration", "labels", "holds a movie, but the suite labels needs labels of"),
-        ("cancer-migration", "loader", "holds a movie, but .* needs slides: .* OME-Zarr by its"),
-        ("bbbc039", "loader", "bbbc039 holds single images, but the suite loader needs slides"),
+        ("bbbc039", "pipeline"),
+        ("neurips-cellseg-tuning", "labels"),
+        ("stardist-nuclei", "pipeline_two_channels"),
+        ("cmu-1", "pipeline"),
+        ("hela-tracking", "pipeline"),
+        ("cancer-migration", "labels"),
+        ("cancer-migration", "loader"),
+        ("bbbc039", "loader"),
     ],
 )
 def test_a_dataset_of_another_kind_is_refused_before_it_is_fetched(
-    find, data_root, tmp_path, name, suite, sentence
+    find, data_root, tmp_path, name, suite
 ):
-    with pytest.raises(UserError, match=sentence):
+    with refused(UserError):
         find(name, mirror=str(tmp_path / "a mirror that is not there"), suite=suite)
     assert not data_root.exists()
 
 
 def test_a_movie_of_real_numbers_holds_no_labels(find, tmp_path):
     write_movie(tmp_path / "own.ome.tif", np.zeros((2, 8, 8), np.float32), "TYX")
-    with pytest.raises(UserError, match="holds float32 values, but the suite labels needs"):
+    with refused(UserError):
         find("own.ome.tif", suite="labels")
     assert find("own.ome.tif").frames == 2
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    "data",
     [
-        ("notes.tif", "notes.tif is not a readable TIFF file"),
-        ("cancer-migratoin", "did you mean 'cancer-migration'"),
+        "notes.tif",
+        "cancer-migratoin",
         # Synthetic movies are known too.
-        ("dens", "did you mean 'dense'"),
+        "dens",
     ],
 )
-def test_what_is_no_movie_is_one_sentence(find, make_own, tmp_path, data, said):
+def test_what_is_no_movie_is_one_sentence(find, make_own, tmp_path, data):
     make_own("dense", SMALL)
     (tmp_path / "notes.tif").write_text("not a movie")
-    with pytest.raises(UserError, match=said):
+    with refused(UserError):
         find(data)
 
 
@@ -137,7 +138,7 @@ def test_own_slides_are_found_by_name_and_by_path_and_are_no_movie(find, make_ow
     folder = make_own("own", SMALL_SLIDES, kind="slides")
     for data in ("own", folder):
         assert find(data, suite="loader") == Dataset(movie=folder, frames=1)
-        with pytest.raises(UserError, match="holds slides, but the suite pipeline needs a mov"):
+        with refused(UserError):
             find(data)
     slide = folder / "slide_000.svs"
     assert find(slide, suite="loader") == Dataset(movie=slide, frames=1)
@@ -145,7 +146,7 @@ def test_own_slides_are_found_by_name_and_by_path_and_are_no_movie(find, make_ow
 
 def test_a_folder_holds_slides_or_is_one_as_an_ome_zarr(find, tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match="empty holds no slides: put slides there whose names"):
+    with refused(UserError):
         find("empty", suite="loader")
     (tmp_path / "image.zarr" / "0").mkdir(parents=True)
     zarr = Dataset(movie=tmp_path / "image.zarr", frames=1)
@@ -155,7 +156,7 @@ def test_a_folder_holds_slides_or_is_one_as_an_ome_zarr(find, tmp_path):
 @pytest.mark.parametrize("suite", ["pipeline", "loader"])
 def test_a_pipe_is_refused_and_not_waited_for(find, tmp_path, suite):
     os.mkfifo(tmp_path / "pipe.tif")
-    with pytest.raises(UserError, match="neither a file nor a folder"):
+    with refused(UserError):
         find(tmp_path / "pipe.tif", suite=suite)
 
 
@@ -164,9 +165,9 @@ def test_a_truth_of_the_users_own_must_fit_the_movie(find, tmp_path):
         write_movie(tmp_path / f"{name}.ome.tif", np.zeros((frames, 8, 8), np.uint16), "TYX")
     own = tmp_path / "own.ome.tif"
     assert find(own, truth=own).own_truth == own
-    with pytest.raises(UserError, match="has 1 label images, .* the movie has 2 frames"):
+    with refused(UserError):
         find(own, truth="short.ome.tif")
-    with pytest.raises(UserError, match="nowhere holds no truth that pyscale reads"):
+    with refused(UserError):
         find(own, truth="nowhere")
 
 
@@ -176,7 +177,7 @@ def test_tiles_of_an_image_are_counted_where_all_steps_have_tiles_of_one_size(fi
     for tile_px, tiles in ((64, 9), (130, 1), (100, 4)):
         given = {"one": {"tile_px": tile_px}}
         assert find(movie, suite=tiled_suite("one"), stages=given).frames == tiles
-    with pytest.raises(UserError, match="tile_px of the suite tiled is 512 and 64: give all its"):
+    with refused(UserError):
         find(movie, suite=tiled_suite("one", "two"), stages={"two": {"tile_px": 64}})
 
 

@@ -16,6 +16,7 @@ from pyscale.data.synthetic import make_synthetic
 from pyscale.data.verify import dataset_path, presence, read_contents, synthetic_kinds
 from pyscale.errors import UserError
 from pyscale_stages.slides.reading import slide_files
+from refusals import refused
 
 SMALL = {"frames": 2, "height_px": 64, "width_px": 64, "cells": 3, "radius_px": 5}
 MADE_FILES = {"movie": "movie.ome.tif", "slides": "slide_001.svs"}
@@ -34,27 +35,24 @@ def test_a_synthetic_movie_is_known_by_its_name_and_made_once(make, data_root):
     assert dataset_path("dense", registry, data_root) == movie
     before = movie.stat().st_mtime_ns
     assert make("dense").stat().st_mtime_ns == before
-    with pytest.raises(
-        UserError, match=r"made with other parameters \(seed\): choose another name"
-    ):
+    with refused(UserError):
         make("dense", seed=3)
 
 
 @pytest.mark.parametrize(
-    ("name", "changes", "said"),
+    ("name", "changes"),
     [
-        ("../dense", {}, "invalid dataset name"),
-        ("Dense", {}, "small letters"),
-        ("cells", {}, "belongs to a dataset that can be fetched"),
-        ("dense", {"frmes": 3}, "did you mean 'frames'"),
-        ("dense", {"frames": "many"}, "'frames'"),
-        ("dense", {"cells": 5000}, "use at most"),
+        ("../dense", {}),
+        ("Dense", {}),
+        ("cells", {}),
+        ("dense", {"frmes": 3}),
+        ("dense", {"frames": "many"}),
+        ("dense", {"cells": 5000}),
     ],
+    ids=str,
 )
-def test_what_cannot_be_made_is_refused_and_nothing_is_written(
-    make, data_root, name, changes, said
-):
-    with pytest.raises(UserError, match=said):
+def test_what_cannot_be_made_is_refused_and_nothing_is_written(make, data_root, name, changes):
+    with refused(UserError):
         make(name, **changes)
     assert not data_root.exists()
 
@@ -75,7 +73,7 @@ DAMAGES = ("a byte more", "another byte", "no file")
 @pytest.mark.parametrize("how", DAMAGES)
 def test_a_movie_that_changed_on_disk_is_not_passed_as_made(make, how):
     damage(make("dense"), how)
-    with pytest.raises(UserError, match=r"changed on disk .*movie.ome.tif.* remove this folder"):
+    with refused(UserError):
         make("dense")
 
 
@@ -167,7 +165,7 @@ def test_something_else_in_the_place_of_a_synthetic_dataset_is_kept_and_named(
     own = make_synthetic("own", made.registry, data_root, SMALL, report).parent
     shutil.copytree(own, data_root / "cells")
     assert made.presence() == "changed"
-    with pytest.raises(UserError, match="cells is in the way of the dataset cells"):
+    with refused(UserError):
         made.fetch()
     assert (data_root / "cells" / "movie.ome.tif").is_file()
 
@@ -224,9 +222,9 @@ def test_own_slides_that_changed_are_not_passed_as_made(make_own):
     folder = make_own("own", params, kind="slides")
     assert make_own("own", params, kind="slides") == folder
     (folder / "slide_000.svs").write_bytes(b"short")
-    with pytest.raises(UserError, match=r"the slides in .*own changed on disk .*slide_000.svs is"):
+    with refused(UserError):
         make_own("own", params, kind="slides")
-    with pytest.raises(UserError, match="is not a synthetic movie of this version"):
+    with refused(UserError):
         make_own("own", SMALL)
 
 

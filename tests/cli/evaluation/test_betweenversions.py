@@ -18,6 +18,7 @@ from pyscale.planning.suite import load_suite
 from pyscale.references.fromrun import reference_from
 from pyscale.references.workid import work_id_of
 from pyscale.store.folder import RunFolder
+from refusals import assert_refused
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 
@@ -106,9 +107,7 @@ def test_equal_parameters_are_an_a_a_run(measured, compare):
 def test_what_gives_no_verdict_says_why(measured, compare):
     alone = measured(versions=False, repeats=1)
     answer = compare(alone)
-    assert answer.code == 2
-    assert answer.err.startswith(f"error: the run {alone.plan.run_id} measured one version: ")
-    assert "run SUITE --against BASE" in answer.err
+    assert_refused(answer)
     # A block that lost a trial of one version is left out.
     lost = compare(measured(new_over_base=1.2, failing="track_base-n2-b3"), "--json")
     assert verdicts(lost) == ["worse", "not enough data"]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pyscale.errors import UserError
 from pyscale.executors.placement import Placement
+from refusals import refused
 
 
 @given(
@@ -55,9 +56,9 @@ def test_a_worker_sees_one_gpu_or_as_many_as_it_asks_for(gpus, seen, most_withou
 
 
 def test_gpus_that_are_not_there_are_refused():
-    with pytest.raises(UserError, match="3 GPUs per worker exceed the 2 usable GPUs"):
+    with refused(UserError):
         Placement((0,), 1, ("a", "b")).of(0, 1, "cuda", gpus=3)
-    with pytest.raises(UserError, match="no NVIDIA GPU is visible"):
+    with refused(UserError):
         Placement((0,), 1, ()).of(0, 1, "cuda")
 
 

@@ -2,9 +2,11 @@
 
 import pytest
 
+from atleastone import some
 from pyscale.errors import UserError
 from pyscale.images.catalog import catalog, image_for
 from pyscale_stages.registry import STAGE_NAMES, load_stage
+from refusals import refused
 
 
 def chosen(stage, device="cpu", /, **params):
@@ -32,7 +34,7 @@ def test_parameters_and_the_device_decide_the_image(asked, params, image):
 
 
 def test_every_stage_has_an_image_that_the_catalog_knows():
-    for stage in (name for name in STAGE_NAMES if not load_stage(name).runs_outside):
+    for stage in some(name for name in STAGE_NAMES if not load_stage(name).runs_outside):
         assert catalog()[chosen(stage)].stage == stage
 
 
@@ -48,14 +50,15 @@ def test_settings_replace_the_choice_by_entry_before_stage_and_a_native_plan_nam
 
 
 @pytest.mark.parametrize(
-    ("images", "words"),
+    "images",
     [
-        ({"segmnt": "segment"}, "an image to a stage 'segmnt'.* did you mean 'segment'"),
-        ({"segment": "segment_cellpos3"}, "did you mean 'segment_cellpose3'"),
-        ({"track": "contact"}, "the image contact, which runs contact: use one of track, track_t"),
+        {"segmnt": "segment"},
+        {"segment": "segment_cellpos3"},
+        {"track": "contact"},
     ],
+    ids=str,
 )
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
-def test_a_misspelt_or_unfitting_image_is_refused(make, runtime, images, words):
-    with pytest.raises(UserError, match=words):
+def test_a_misspelt_or_unfitting_image_is_refused(make, runtime, images):
+    with refused(UserError):
         make(runtime=runtime, images=images)

@@ -12,6 +12,7 @@ from pyscale.images.commands import image_app
 from pyscale.images.content import content_sha256
 from pyscale.images.lockfile import sha256_of
 from pyscale_stages.errors import MissingPart
+from refusals import refused
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_verify_ends_with_1_where_an_image_is_not_as_locked(run, contact):
 
 
 def test_verify_without_any_image_is_refused(run, folder):
-    with pytest.raises(UserError, match=f"{folder.path} holds no images: build or pull"):
+    with refused(UserError):
         run("verify")
 
 
@@ -77,14 +78,14 @@ def test_verify_without_any_image_is_refused(run, folder):
     ],
 )
 def test_a_misspelt_name_is_refused(run, words):
-    with pytest.raises(UserError, match="unknown image 'contcat': did you mean 'contact'"):
+    with refused(UserError):
         run(*words)
 
 
 def test_a_place_that_is_none_is_refused(run, contact):
-    with pytest.raises(UserError, match="write oras://HOST/PATH"):
+    with refused(UserError):
         run("push", "contact", "docker://registry.example/lab")
-    with pytest.raises(UserError, match="write oras://HOST/PATH"):
+    with refused(UserError):
         run("pull", "contact")
 
 
@@ -93,12 +94,8 @@ def test_inspect_of_what_is_no_image_of_pyscale_or_does_not_start_is_one_sentenc
 ):
     sif = make_sif(tmp_path / "other.sif", image="")
     (tmp_path / "text.sif").write_text("text" * 20)
-    for name, said in (
-        (str(sif), "other.sif is not an image of pyscale"),
-        ("text.sif", "text.sif is not a SIF image"),
-        ("contact", "contact.sif does not exist: build or pull"),
-    ):
-        with pytest.raises(UserError, match=said):
+    for name in (str(sif), "text.sif", "contact"):
+        with refused(UserError):
             run("inspect", name)
     make_sif(folder.sif("contact"))
     with pytest.raises(UserError, match="does not start here.*no such file"):
@@ -117,7 +114,7 @@ def test_without_a_container_program_images_are_listed_and_verified_all_the_same
         ["push", "contact", "oras://registry.example/lab"],
         ["build", "contact"],
     ):
-        with pytest.raises(MissingPart, match="images need Apptainer, which is not on PATH"):
+        with refused(MissingPart):
             run(*words)
 
 

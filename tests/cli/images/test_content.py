@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import pyscale_stages
+from atleastone import some
 from programs import put_program
 from pyscale.errors import UserError
 from pyscale.images import content
@@ -18,6 +19,7 @@ from pyscale.images.content import choose_base, code_files, lay_out, machine_mir
 from pyscale.resources import shipped
 from pyscale_stages.errors import BadInput
 from pyscale_stages.registry import STAGE_NAMES
+from refusals import refused
 
 
 def definition(name, stage):
@@ -116,7 +118,7 @@ def test_variants_with_one_definition_differ_by_their_locks(copy_of_all):
 
 def test_an_absent_lock_is_one_sentence(copy_of_all):
     (copy_of_all / "containers" / "locks" / "track.txt").unlink()
-    with pytest.raises(UserError, match=r"missing file .*track\.txt.*make locks"):
+    with refused(UserError):
         content.content_sha256(TRACK)
 
 
@@ -161,7 +163,7 @@ def test_an_image_holds_the_core_and_its_own_stage_alone():
     assert code_files("segment")[model].stat().st_size > 0
     assert model not in code_files("track")
     # One that does not exist is no empty image.
-    with pytest.raises(BadInput, match="unknown stage 'segmnt'"):
+    with refused(BadInput):
         code_files("segmnt")
 
 
@@ -188,9 +190,9 @@ def imported_files(file):
 @pytest.mark.parametrize("stage", [name for name in STAGE_NAMES if name != "command"])
 def test_all_that_a_stage_imports_is_in_its_image(stage):
     files = code_files(stage)
-    for name, path in files.items():
-        if path.suffix == ".py":
-            assert imported_files(path) <= files.keys(), name
+    modules = some(name for name in files if name.endswith(".py"))
+    for name in modules:
+        assert imported_files(files[name]) <= files.keys(), name
 
 
 def test_two_copies_are_the_same_whatever_the_umask(tmp_path):
@@ -217,7 +219,7 @@ def test_a_mirror_that_is_given_is_taken_and_else_that_of_the_machine(tmp_path, 
     for apt in (None, "exit 100", "exit 0"):
         if apt is not None:
             put_program(tmp_path, "apt-get", apt)
-        with pytest.raises(UserError, match=r"mirror of Debian.*--mirror.*docker://.*SIF"):
+        with refused(UserError):
             choose_base(None, None).variables()
     put_program(tmp_path, "apt-get", "echo file:///first/; echo file:///second/")
     assert machine_mirror() == "file:///first/"
@@ -228,7 +230,7 @@ def test_an_image_of_a_registry_needs_its_digest():
     assert base.variables() == {"from": f"debian@sha256:{DIGEST}"}
     assert choose_base(f"docker://debian@sha256:{'b' * 64}", None).sha256 != base.sha256
     for wrong in ("docker://debian:12", f"docker://debian@sha256:{DIGEST[:-1]}", "docker://"):
-        with pytest.raises(UserError, match=r"has no digest.*docker://NAME@sha256:DIGEST"):
+        with refused(UserError):
             choose_base(wrong, None)
 
 
@@ -237,5 +239,5 @@ def test_a_sif_is_told_by_its_content(tmp_path):
         (tmp_path / name).write_bytes(said)
     a, b, c = (choose_base(str(tmp_path / f"{x}.sif"), None).sha256 for x in "abc")
     assert a == b != c
-    with pytest.raises(UserError, match=r"none\.sif is neither a SIF file nor docker://"):
+    with refused(UserError):
         choose_base(str(tmp_path / "none.sif"), None)

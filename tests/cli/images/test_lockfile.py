@@ -16,6 +16,7 @@ from pyscale.images.lockfile import (
     verdict_on_file,
     verify_image,
 )
+from refusals import refused
 
 LOCKED = LockedImage(
     sha256="a" * 64,
@@ -57,20 +58,20 @@ def test_images_that_are_locked_at_the_same_moment_are_all_kept(folder):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "text",
     [
-        ("", "is not a lock of images"),
-        ("{", "is not a lock of images"),
-        ("[]", "is not a lock of images"),
-        ('{"schema_version": 2}', "'schema_version'"),
-        ('{"images": {"contact": {"sha256": "abc"}}}', "'?images.contact"),
-        ('{"image": {}}', "did you mean 'images'"),
+        "",
+        "{",
+        "[]",
+        '{"schema_version": 2}',
+        '{"images": {"contact": {"sha256": "abc"}}}',
+        '{"image": {}}',
     ],
 )
-def test_a_file_that_is_no_lock_is_one_sentence(folder, text, said):
+def test_a_file_that_is_no_lock_is_one_sentence(folder, text):
     folder.make()
     folder.lock_file.write_text(text)
-    with pytest.raises(UserError, match=said) as raised:
+    with refused(UserError) as raised:
         folder.read_lock()
     assert str(folder.lock_file) in str(raised.value)
 
@@ -78,24 +79,24 @@ def test_a_file_that_is_no_lock_is_one_sentence(folder, text, said):
 def test_a_damaged_lock_is_not_written_over(folder):
     folder.make()
     folder.lock_file.write_text("{")
-    with pytest.raises(UserError, match="build or pull the images again"):
+    with refused(UserError):
         folder.record("contact", LOCKED)
     assert folder.lock_file.read_text() == "{"
     folder.lock_file.unlink()
     folder.lock_file.mkdir()
-    with pytest.raises(UserError, match="images.lock cannot be read"):
+    with refused(UserError):
         folder.read_lock()
 
 
 def test_a_folder_that_cannot_be_made_or_is_a_file_is_one_sentence(folder):
     folder.path.write_text("here")
     assert folder.read_lock().images == {}
-    with pytest.raises(UserError, match="images is a file.*images_folder"):
+    with refused(UserError):
         folder.record("contact", LOCKED)
-    with pytest.raises(UserError, match="is a file"):
+    with refused(UserError):
         ImageFolder(folder.path / "below").make()
     if Path("/proc/self").exists():
-        with pytest.raises(UserError, match="/proc/images.*images_folder"):
+        with refused(UserError):
             ImageFolder(Path("/proc/images")).make()
 
 
@@ -116,7 +117,7 @@ def test_one_flipped_byte_in_the_middle_is_found(folder, contact):
     assert (verdict.state, verdict.sentence) == ("as locked", "")
     assert verdict.sha256 == sha256_of(contact)
     flip(contact, contact.stat().st_size // 2)
-    with pytest.raises(UserError, match="contact.sif has sha256 .* records .*image build contact"):
+    with refused(UserError):
         verify_image(folder, "contact")
     flip(contact, contact.stat().st_size // 2)
     verify_image(folder, "contact")
@@ -152,7 +153,7 @@ def test_an_image_that_nothing_locks_is_unlocked_and_one_for_another_machine_for
     folder, contact, lock
 ):
     folder.lock_file.unlink()
-    with pytest.raises(UserError, match="has no entry for contact.*copy its images.lock"):
+    with refused(UserError):
         verify_image(folder, "contact")
     verdict = verdict_on(folder, "contact")
     assert (verdict.state, verdict.sha256) == ("unlocked", sha256_of(contact))
@@ -160,7 +161,7 @@ def test_an_image_that_nothing_locks_is_unlocked_and_one_for_another_machine_for
         file.seek(ARCHITECTURE_AT)
         file.write(b"04\0")
     lock("contact")
-    with pytest.raises(UserError, match="is for aarch64, but this machine is"):
+    with refused(UserError):
         verify_image(folder, "contact")
     assert verdict_on(folder, "contact").state == "foreign"
 
@@ -169,9 +170,9 @@ def test_an_absent_image_says_how_to_get_it(folder, contact):
     shutil.copy(contact, folder.sif("mine"))
     contact.unlink()
     assert verdict_on(folder, "contact").state == "absent"
-    with pytest.raises(UserError, match="`pyscale image build contact`, or pull it"):
+    with refused(UserError):
         verify_image(folder, "contact")
-    with pytest.raises(UserError, match="no image track at"):
+    with refused(UserError):
         verify_image(folder, "track")
     # Everything that is locked or lies there is verified.
     assert folder.names() == ["contact", "mine"]

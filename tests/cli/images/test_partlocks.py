@@ -11,11 +11,13 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from atleastone import some
 from pyscale.errors import UserError
 from pyscale.images import partlocks
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.content import libraries_sha256
 from pyscale.images.parts import fetch_jars
+from refusals import refused
 
 ROOT = Path(__file__).resolve().parents[3]
 CONTACT, TRACK, TRACKMATE = (catalog()[name] for name in ("contact", "track", "track_trackmate"))
@@ -98,9 +100,7 @@ def test_without_a_lock_jars_must_still_be_those_that_were_fetched(jars, lock_fi
     fetch_jars(TRACKMATE, tmp_path, print)
     (jars / "deeper" / "imagej-2.16.0.jar").unlink()
     (jars / "imagej-2.16.0.jar").write_bytes(b"imagej")
-    with pytest.raises(
-        UserError, match=rf"{partlocks.JARS_RECORD} \(deeper/imagej-2\.16\.0\.jar, imagej"
-    ):
+    with refused(UserError):
         fetch_jars(TRACKMATE, tmp_path, print)
 
 
@@ -109,7 +109,7 @@ def test_locked_jars_are_taken_and_others_refused(jars, lock_file, tmp_path, nam
     lock_file.write_text(partlocks.jars_text(jars))
     fetch_jars(TRACKMATE, tmp_path, print)
     (jars / name).write_bytes(b"another")
-    with pytest.raises(UserError, match=rf"differ from {lock_file} \({name}\): remove"):
+    with refused(UserError):
         fetch_jars(TRACKMATE, tmp_path, print)
 
 
@@ -172,7 +172,7 @@ def test_a_lock_is_as_it_would_be_written_from_one_wheel_of_each_package(definit
 @ALL
 def test_a_lock_meets_the_requirements_it_was_made_from(definition):
     versions = {pin.key: pin.version for pin in partlocks.read_pins(definition)}
-    for wanted in requirements(definition.requirements_file):
+    for wanted in some(requirements(definition.requirements_file)):
         assert wanted.specifier.contains(versions[canonicalize_name(wanted.name)]), wanted
 
 
@@ -206,12 +206,12 @@ def test_requirements_say_what_the_project_says(definition):
     }
     for line in project()["optional-dependencies"][extra]:
         assert canonicalize_name(Requirement(line).name) in wanted
-    for name in wanted.keys() & said.keys():
+    for name in some(wanted.keys() & said.keys()):
         assert wanted[name] == said[name], name
 
 
 def test_images_for_gpus_get_torch_with_cuda_and_versions_of_cellpose_are_apart():
-    for definition in catalog().values():
+    for definition in some(catalog().values()):
         versions = {pin.key: pin.version for pin in partlocks.read_pins(definition)}
         assert any(key.startswith("nvidia-cu") for key in versions) == (definition.device == "cuda")
         if definition.stage == "segment":

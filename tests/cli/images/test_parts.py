@@ -1,4 +1,3 @@
-import re
 import sys
 
 import pytest
@@ -11,6 +10,7 @@ from pyscale.images.partlocks import JARS_RECORD, jars_text
 from pyscale.images.parts import buildable, fetch_debian, fetch_jars
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.track.jvm import MAVEN_COORDINATES
+from refusals import refused
 
 CONTACT = catalog()["contact"]
 PACKAGE = "ocl-icd-libopencl1_2.3_amd64.deb"
@@ -59,11 +59,11 @@ def test_packages_are_fetched_once_for_a_base_and_where_one_is_damaged_again(tmp
 
 def test_what_apt_refuses_and_a_base_that_is_no_debian_are_one_sentence(tmp_path, engine):
     parts, base = tmp_path / "parts", tmp_path / "alpine.sif"
-    with pytest.raises(UserError, match=r"packages of contact cannot be fetched \(E: odd\): conn"):
+    with refused(UserError):
         fetch_debian(CONTACT, base, engine("echo libc6", FAILS), parts, print)
     assert list(parts.rglob("*")) == [], "nothing is half made"
     program = engine("echo no dpkg >&2; false", FETCHES)
-    with pytest.raises(UserError, match=re.escape(f"{base} is not a Debian system")):
+    with refused(UserError):
         fetch_debian(CONTACT, base, program, parts, print)
 
 
@@ -102,7 +102,7 @@ def test_without_the_resolver_its_way_is_told_or_jars_put_there_by_hand_are_take
 ):
     assert TRACKMATE.maven == MAVEN_COORDINATES, "those that the stage asks for"
     monkeypatch.setitem(sys.modules, "jgo", None)
-    with pytest.raises(MissingPart, match="pip install pyimagej=="):
+    with refused(MissingPart):
         fetch_jars(TRACKMATE, tmp_path, print)
     jars = tmp_path / "track_trackmate" / "jars"
     put(jars / "deeper", "imagej-2.16.0.jar")
@@ -116,7 +116,7 @@ def test_without_the_resolver_its_way_is_told_or_jars_put_there_by_hand_are_take
 def test_a_folder_that_lacks_a_coordinate_is_refused_and_kept(tmp_path):
     jars = tmp_path / "track_trackmate" / "jars"
     put(jars, "imagej-2.16.0.jar", "TrackMate-7.13.0.jar")
-    with pytest.raises(UserError, match=r"lacks the jars of sc\.fiji:TrackMate:7\.14\.0: put them"):
+    with refused(UserError):
         fetch_jars(TRACKMATE, tmp_path, print)
     assert len(list(jars.iterdir())) == 2
 
@@ -135,9 +135,7 @@ def test_jars_come_with_all_that_they_need(tmp_path, monkeypatch):
 
 def test_what_maven_does_not_have_is_one_sentence_and_nothing_half_made(tmp_path):
     wanted = definition("org.example.pyscale:absent:1.0")
-    with pytest.raises(
-        UserError, match=r"org\.example\.pyscale:absent:1\.0\) could not be fetched from Maven"
-    ):
+    with refused(UserError):
         fetch_jars(wanted, tmp_path, print)
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 

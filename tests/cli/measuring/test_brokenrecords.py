@@ -14,6 +14,7 @@ from pyscale.app import app
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import RecordError, read_task
+from refusals import refused
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 
@@ -67,7 +68,7 @@ def test_a_wrong_value_leaves_its_trial_out_of_the_tables_and_is_named(run, said
 def test_a_torn_or_empty_record_is_never_taken_for_absent(run, name, content):
     file = run.path / "tasks" / TRIAL / "w0" / name
     file.write_text(content)
-    with pytest.raises(RecordError, match=rf"{file} cannot be read"):
+    with refused(RecordError):
         read_task(file.parent)
     assert list(build_tables(run).sources.unreadable) == [TRIAL]
 

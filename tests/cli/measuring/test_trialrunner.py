@@ -11,6 +11,7 @@ from collections import Counter
 
 import pytest
 
+from atleastone import some
 from mockexecutor import MockEnd, MockExecutor
 from mockruns import (
     alone,
@@ -27,6 +28,7 @@ from pyscale.errors import UserError
 from pyscale.planning.suite import load_suite
 from pyscale.store.folder import RunFolder
 from pyscale.store.taskfiles import read_cache, read_task
+from refusals import refused
 
 
 def every_task(plan):
@@ -56,17 +58,16 @@ class TestADoneRun:
 
     def test_fed_each_stage_with_the_baseline_output_of_the_one_before(self, done):
         source = done.output(done.plan.trial("register_denoise-n1-b1"))
-        for trial in done.plan.trials:
-            if trial.entry == "segment":
-                spec = result_of(done, trial.id, "w0").spec
-                assert spec.inputs == (("frames", source / "frames.ome.tif"),)
+        for trial in some(trial for trial in done.plan.trials if trial.entry == "segment"):
+            spec = result_of(done, trial.id, "w0").spec
+            assert spec.inputs == (("frames", source / "frames.ome.tif"),)
 
     def test_kept_reference_outputs_alone(self, done):
         kept = {folder.parent.parent.name for folder in done.path.glob("tasks/*/*/out")}
         assert kept == {trial.id for trial in done.plan.trials if trial.is_reference}
 
     def test_evicted_inputs_and_proved_them_cold_before_each_trial(self, done):
-        for trial in done.plan.trials:
+        for trial in some(done.plan.trials):
             cache = read_cache(done.trial(trial))
             assert cache is not None
             assert cache.asked == "cold"
@@ -103,7 +104,7 @@ class TestMoreWindowsThanWorkers:
         assert started_of(executor, "contact-n1-b1") == ["w0", "w1", "w2", "w3", "merge"]
 
     def test_no_more_run_at_once_than_there_are_workers(self, done, executor):
-        for batch in executor.batches:
+        for batch in some(executor.batches):
             assert batch.at_once == (batch.trial.workers if batch.name == "windows" else 1)
 
     def test_a_task_processes_the_window_of_its_name_and_the_merge_has_them_in_order(self, done):
@@ -140,7 +141,7 @@ def test_what_measures_the_machine_has_its_folder_left_as_it_is(make_of, tmp_pat
     suite = alone(load_suite("system_brief"), "storage")
     plan = make_of(suite, dataset=None, cache="cold", path=files_of_others.parent)
     run = carried_out(plan, tmp_path)
-    for trial in plan.trials:
+    for trial in some(plan.trials):
         cache = read_cache(run.trial(trial))
         assert cache is not None
         assert (cache.asked, cache.evictions) == ("asis", ())
@@ -190,13 +191,13 @@ class TestResuming:
 
     def test_is_refused_in_one_sentence_where_a_record_is_unreadable(self, left):
         (left.task(left.plan.trial("track-n1-b1"), "w0") / "result.json").write_text('{"old": 1}')
-        with pytest.raises(UserError, match="result.json cannot be read by this pyscale"):
+        with refused(UserError):
             carry_out(left)
 
     def test_is_refused_before_anything_starts_where_the_movie_changed(self, left, movie):
         movie.write_bytes(movie.read_bytes() + b" ")
         executor = MockExecutor()
-        with pytest.raises(UserError, match="movie.ome.tif .*has changed since the run"):
+        with refused(UserError):
             carry_out(left, executor)
         assert executor.started == []
 
@@ -205,7 +206,7 @@ class TestResuming:
         (folder / "exit.json").unlink()
         launch = json.loads((folder / "launch.json").read_text())
         (folder / "launch.json").write_text(json.dumps(launch | {"node": "elsewhere"}))
-        with pytest.raises(UserError, match="was started on elsewhere"):
+        with refused(UserError):
             carry_out(left)
 
     @pytest.mark.parametrize(

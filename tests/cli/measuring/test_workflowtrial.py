@@ -18,6 +18,7 @@ from pyscale.measuring.workflowtrial import (
     why_failed,
 )
 from pyscale_stages.telling import TOLD_VARIABLE
+from refusals import refused
 from standinnextflow import HEADER, row, write_nextflow
 
 
@@ -56,7 +57,7 @@ def test_a_work_directory_within_the_workflow_is_seen_and_very_many_files_refuse
     link_files(tmp_path / "other", work, but="results")
     assert not (work / "runs").exists()
     monkeypatch.setattr(workflowtrial, "MOST_FILES", 3)
-    with pytest.raises(UserError, match="more than 3 files: keep the workflow in a folder"):
+    with refused(UserError):
         link_files(root, tmp_path / "work", but="results")
 
 
@@ -173,7 +174,7 @@ def test_processes_of_nextflow_are_read_as_pyscale_import_does(tmp_path, monkeyp
 
 def test_what_nextflow_takes_from_its_cache_is_no_trial(tmp_path):
     (tmp_path / "pyscale-trace.txt").write_text(f"{HEADER}\n{row(1, 'LABEL', 0, 4, 'CACHED')}")
-    with pytest.raises(UserError, match="took 1 tasks from its cache"):
+    with refused(UserError):
         traced("nextflow", tmp_path)
 
 

@@ -13,6 +13,7 @@ from pyscale.planning.planentry import Dataset
 from pyscale.planning.runsettings import settings_for
 from pyscale.planning.suite import Suite, SuiteStage
 from pyscale.settings import Settings
+from refusals import refused
 
 SINFO = """\
 #!/bin/sh
@@ -51,7 +52,7 @@ def test_nodes_that_take_no_jobs_are_named_and_left_out(sinfo, capsys):
         "n4 of the partition cpu is down* and is left out"
     )
     sinfo.write_text(SINFO.replace("idle", "down").replace("mixed", "drained"))
-    with pytest.raises(UserError, match="no node of the partition cpu takes jobs"):
+    with refused(UserError):
         found()
 
 
@@ -79,39 +80,37 @@ def test_ranks_are_one_on_each_node_and_what_is_measured_beside_them_is_on_one(s
 
 
 def test_what_has_no_nodes_to_measure_is_refused():
-    with pytest.raises(UserError, match="--every-node measures the nodes of a cluster"):
+    with refused(UserError):
         nodes_for(MACHINE, (), Settings(every_node=True), None)
     assert nodes_for(MACHINE, (), Settings(), None) == ()
     stages = {**MACHINE.stages, "segment": SuiteStage(inputs={"frames": "movie"})}
     mixed = MACHINE.model_copy(update={"stages": stages, "data": "movie"})
-    with pytest.raises(UserError, match="so not segment of the suite machine: run the suite"):
+    with refused(UserError):
         found(mixed)
     # The nodes say how many workers there are.
     flags = {"every_node": True, "executor": "slurm"}
     assert settings_for("system", flags).workers is None
-    with pytest.raises(UserError, match="it takes no --workers"):
+    with refused(UserError):
         settings_for("system", flags | {"workers": "2"})
 
 
 def test_entries_of_several_partitions_are_measured_one_partition_at_a_time(sinfo):
     place = site(override=[{"stage": "kernels", "partition": "gpu"}])
-    each = r"\(cpu for storage and decompress; gpu for kernels\).*--only decompress"
-    with pytest.raises(UserError, match=each):
+    with refused(UserError):
         found(place=place)
     assert found(only=("kernels",), place=place) == ("n2", "n10")
 
 
 @pytest.mark.parametrize(
-    ("fields", "settings", "said"),
+    ("fields", "settings"),
     [
-        ({"request": {"partition": "cpu,gpu"}}, {}, "several partitions \\(cpu,gpu\\)"),
-        ({"request": {"partition": "absent"}}, {}, "unknown partition 'absent'"),
-        ({"options": ["--exclude=n2"]}, {}, "has the option --exclude=n2"),
-        ({}, {"layout": "array"}, "leave --layout array out"),
+        ({"request": {"partition": "cpu,gpu"}}, {}),
+        ({"request": {"partition": "absent"}}, {}),
+        ({"options": ["--exclude=n2"]}, {}),
+        ({}, {"layout": "array"}),
     ],
+    ids=str,
 )
-def test_what_would_say_otherwise_which_nodes_are_measured_is_refused(
-    sinfo, fields, settings, said
-):
-    with pytest.raises(UserError, match=said):
+def test_what_would_say_otherwise_which_nodes_are_measured_is_refused(sinfo, fields, settings):
+    with refused(UserError):
         found(place=site(**fields), **settings)

@@ -4,6 +4,7 @@ from collections import defaultdict
 
 import pytest
 
+from atleastone import some
 from mockexecutor import MockExecutor
 from mockruns import carry_out, killed_at
 from pyscale.errors import UserError
@@ -14,6 +15,7 @@ from pyscale.planning.ownstep import step_asked_for
 from pyscale.progress.status import StatusReader
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
+from refusals import refused
 
 STAGES = ("register_denoise", "segment", "contact", "track")
 
@@ -64,14 +66,14 @@ def test_workers_of_a_step_share_its_work_as_they_did_before(make_of, split):
     planned = make_of(step, workers=(1, 2, 4)).trials
     before = {trial.workers: trial for trial in planned if trial.block == 1}
     plan = make_of(step, workers=(1, 2))
-    for trial in added(plan, extended(plan, 3, (4,))):
+    for trial in some(added(plan, extended(plan, 3, (4,)))):
         same = {"id": trial.id, "block": trial.block}
         assert trial == before[trial.workers].model_copy(update=same)
 
 
 def test_the_work_is_the_same_and_is_shared_by_each_n(make):
     plan = make(chunks_per_worker=2)
-    for trial in added(plan, extended(plan, 3, (4,))):
+    for trial in some(added(plan, extended(plan, 3, (4,)))):
         old = next(one for one in plan.trials if one.entry == trial.entry)
         same = {"stage", "inputs", "params", "truth", "device", "image", "layout", "compared"}
         assert trial.model_dump(include=same) == old.model_dump(include=same)
@@ -128,29 +130,30 @@ def test_weak_scaling_keeps_the_frames_of_each_worker(make):
         trial.windows for trial in added(plan, extended(plan, None, (2,))) if trial.workers == 2
     }
     assert two == ((0, 2), (2, 4))
-    with pytest.raises(UserError, match="in weak scaling the largest N has the whole movie"):
+    with refused(UserError):
         extended(plan, None, (8,))
 
 
 def test_points_of_a_grid_get_more_trials_and_no_other_workers(sweep):
     plan = sweep({"device": ["cpu", "cuda"]})
     assert len(added(plan, extended(plan, 4, None))) == len(plan.trials)
-    with pytest.raises(UserError, match="side by side: extend it by --repeats"):
+    with refused(UserError):
         extended(plan, None, (2,))
 
 
 @pytest.mark.parametrize(
-    ("repeats", "workers", "said"),
+    ("repeats", "workers"),
     [
-        (1, None, "has 2 trials at a worker count already, and none is taken away"),
-        (2, None, "has 2 trials of each of N = 2 and 3 already"),
-        (None, (2, 3), "has 2 trials of each of N = 2 and 3 already"),
-        (None, (1,), "--workers 1 is below the baseline N = 2 of the run"),
-        (None, (9,), "9 workers cannot share the 8 frames"),
+        (1, None),
+        (2, None),
+        (None, (2, 3)),
+        (None, (1,)),
+        (None, (9,)),
     ],
+    ids=str,
 )
-def test_what_cannot_be_is_one_sentence(make, repeats, workers, said):
-    with pytest.raises(UserError, match=said):
+def test_what_cannot_be_is_one_sentence(make, repeats, workers):
+    with refused(UserError):
         extended(make(workers=(2, 3)), repeats, workers)
 
 

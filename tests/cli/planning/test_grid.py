@@ -2,9 +2,11 @@
 
 import pytest
 
+from atleastone import some
 from pyscale.errors import UserError
 from pyscale.planning.grid import is_of, unfolded
 from pyscale.planning.suite import Suite, load_suite, suite_names
+from refusals import refused
 
 ON_MPS = {"inputs": {"labels": "movie"}, "grid": {"device": ["cpu", "mps"]}}
 OTHER = {"stage": "segment", "inputs": {"frames": "movie"}}
@@ -114,52 +116,59 @@ def test_a_suite_is_known_again_whichever_values_were_chosen():
 
 
 @pytest.mark.parametrize(
-    ("grid", "sentence"),
+    "grid",
     [
-        ({"length": [1]}, "unknown axis 'length' in .*mean 'length_px'"),
-        ({"length_px": [0]}, "stages.segment of the suite sizes has length_px = 0: .* greater"),
-        ({"batch_size": ["full"]}, "has batch_size = full: .*valid integer"),
-        ({"device": ["gpu"]}, "has device = gpu: did you mean 'cpu'"),
-        ({"threads": [0]}, "has threads = 0: threads must be a whole number from 1, or all"),
-        ({"threads": [True]}, "threads must be a whole number"),
-        ({"gpu_sharing": ["mp"]}, "did you mean 'mps'"),
-        ({"length_px": [True]}, "has length_px = True: length_px must not be true or false"),
-        ({"diameter_px": ["Infinity"]}, "has diameter_px = Infinity: .* finite number"),
-        ({"length_px": []}, "has no value of length_px"),
-        ({"length_px": [224, 224]}, "has length_px = 224 twice"),
-        ({"model": ["a/w.pt", "b/w.pt"]}, "two points named segment_w_pt"),
+        {"length": [1]},
+        {"length_px": [0]},
+        {"batch_size": ["full"]},
+        {"device": ["gpu"]},
+        {"threads": [0]},
+        {"threads": [True]},
+        {"gpu_sharing": ["mp"]},
+        {"length_px": [True]},
+        {"diameter_px": ["Infinity"]},
+        {"length_px": []},
+        {"length_px": [224, 224]},
+        {"model": ["a/w.pt", "b/w.pt"]},
     ],
+    ids=str,
 )
-def test_an_axis_or_value_that_cannot_be_is_refused(grid, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_an_axis_or_value_that_cannot_be_is_refused(grid):
+    with refused(UserError):
         points(suite(grid, versus=None, against=None))
 
 
 ALONE = {"versus": None, "against": None}
-IS_NO_AXIS = "= 'devise' .* did you mean 'device'"
 
 
 @pytest.mark.parametrize(
-    ("of", "chosen", "sentence"),
+    ("of", "chosen"),
     [
-        (suite({}, **ALONE, stages={"contact": ON_MPS}), {}, "mps: contact computes only on"),
-        (suite(), {"lenght_px": (1,)}, "unknown grid axis 'lenght_px' .*; did you mean 'length"),
-        ("pipeline", {"device": ("cpu",)}, "the suite pipeline has no grid, so device"),
-        (suite().model_copy(update={"versus": "devise"}), {}, f"versus {IS_NO_AXIS}"),
-        (suite().model_copy(update={"against": "devise"}), {}, f"against {IS_NO_AXIS}"),
-        (suite({}), {}, "is not an axis of a grid; none of its stages has a grid"),
-        (
-            suite(stages={"contact": {"inputs": {"labels": "segment"}}}),
-            *({}, "feeds stages.contact from segment, which has a grid"),
+        pytest.param(
+            suite({}, **ALONE, stages={"contact": ON_MPS}), {}, id="mps: contact computes only on"
         ),
-        (suite(stages={"segment_full_cpu": OTHER}), {}, "a second entry named segment_full_cpu"),
-        ("system", BOTH, "storage measures the machine, which needs a new process each time"),
-        ("loader", BOTH, "loader has ranks that meet, and each needs a new process"),
-        ("labels", {"start": ("tepid",)}, "has start = tepid: "),
+        pytest.param(suite(), {"lenght_px": (1,)}, id="unknown grid axis lenght_px"),
+        pytest.param("pipeline", {"device": ("cpu",)}, id="the suite pipeline has no grid"),
+        pytest.param(
+            suite().model_copy(update={"versus": "devise"}), {}, id="versus = devise did you mean"
+        ),
+        pytest.param(
+            suite().model_copy(update={"against": "devise"}), {}, id="against = devise did you mean"
+        ),
+        pytest.param(suite({}), {}, id="is not an axis of a grid; none"),
+        pytest.param(
+            suite(stages={"contact": {"inputs": {"labels": "segment"}}}),
+            {},
+            id="feeds stages.contact from",
+        ),
+        pytest.param(suite(stages={"segment_full_cpu": OTHER}), {}, id="a second entry named"),
+        pytest.param("system", BOTH, id="storage measures the machine"),
+        pytest.param("loader", BOTH, id="loader has ranks that meet, and"),
+        pytest.param("labels", {"start": ("tepid",)}, id="has start = tepid"),
     ],
 )
-def test_a_grid_or_choice_that_cannot_be_is_refused(of, chosen, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_a_grid_or_choice_that_cannot_be_is_refused(of, chosen):
+    with refused(UserError):
         points(load_suite(of) if isinstance(of, str) else of, chosen)
 
 
@@ -189,6 +198,5 @@ class TestStarts:
 
     def test_a_grid_has_it_as_one_more_axis(self):
         found = points(suite(), BOTH)
-        for name, step in found.stages.items():
-            if name.endswith("_warm"):
-                assert step.beside == name.replace("_warm", "_cold")
+        for name in some(name for name in found.stages if name.endswith("_warm")):
+            assert found.stages[name].beside == name.replace("_warm", "_cold")

@@ -10,6 +10,7 @@ from pyscale.errors import UserError
 from pyscale.evaluation.origin import method_of
 from pyscale.planning.ownstep import WORKFLOW, step_asked_for, words_for, workflow_asked_for
 from pyscale.planning.suite import Suite, load_suite
+from refusals import refused
 
 STEP = "python 'my segment.py' {input} {output} --frames {first}:{stop}"
 NOTHING = dict.fromkeys(("output", "split", "merge", "check", "environment", "image", "shell"))
@@ -65,15 +66,16 @@ def test_files_of_a_folder_are_the_data_of_a_step_that_shares_them():
 
 
 @pytest.mark.parametrize(
-    ("suite", "step", "keys", "words"),
+    ("suite", "step", "keys"),
     [
-        ("pipeline", STEP, {}, "leave out the suite pipeline"),
-        (None, None, {"check": "none"}, "--check: that is said of a step"),
-        (None, STEP, {"split": "frame"}, "'split'"),
+        ("pipeline", STEP, {}),
+        (None, None, {"check": "none"}),
+        (None, STEP, {"split": "frame"}),
     ],
+    ids=["leave out the suite pipeline", "--check: that is said of a step", "split"],
 )
-def test_what_cannot_be_is_refused(suite, step, keys, words):
-    with pytest.raises(UserError, match=words):
+def test_what_cannot_be_is_refused(suite, step, keys):
+    with refused(UserError):
         step_asked_for(suite, step, NOTHING | keys)
 
 
@@ -86,20 +88,20 @@ OF_TILES = f'{A_STEP}split = "tiles"\nwindow = "file"'
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    "text",
     [
-        (f'{A_STEP}outptu = "b"', "unknown key 'outptu'; did you mean 'out"),
-        (f"{A_STEP}params = {{ output = 1 }}", "params.output has the name"),
+        f'{A_STEP}outptu = "b"',
+        f"{A_STEP}params = {{ output = 1 }}",
         # Data must fit what workers share.
-        (f'data = "files"\n{OF_FRAMES}', 'set data = "movie" or "labels" above its stages, or put'),
-        (f'data = "movie"\n{OF_FILES}', 'with split = "files": set data = "files" above its st'),
-        (f'data = "files"\n{OF_TILES}', 'with split = "tiles": set data = "tiles" above its st'),
+        f'data = "files"\n{OF_FRAMES}',
+        f'data = "movie"\n{OF_FILES}',
+        f'data = "files"\n{OF_TILES}',
     ],
 )
-def test_a_wrong_step_of_a_suite_is_refused(tmp_path, text, words):
+def test_a_wrong_step_of_a_suite_is_refused(tmp_path, text):
     path = tmp_path / "mine.toml"
     path.write_text(f'name = "mine"\nsummary = "Mine"\n{text}\n')
-    with pytest.raises(UserError, match=words):
+    with refused(UserError):
         load_suite(str(path))
 
 
@@ -210,7 +212,7 @@ def test_what_has_no_meaning_is_refused(said, others, why):
 )
 def test_an_absent_engine_is_named_with_the_way_to_get_it(tmp_path, monkeypatch, said, why):
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(UserError, match="is not found on this machine") as raised:
+    with refused(UserError) as raised:
         workflow(**said)
     assert why in str(raised.value)
     # An environment that has it will do.

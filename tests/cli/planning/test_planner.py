@@ -14,6 +14,7 @@ from pyscale.planning.runsettings import settings_for
 from pyscale.planning.sites import load_site
 from pyscale.planning.suite import load_suite
 from pyscale.planning.sweep import even_windows, powers_of_two
+from refusals import refused
 
 
 def test_a_parameter_of_the_user_replaces_that_of_the_suite(make):
@@ -123,30 +124,30 @@ class TestOfAGrid:
         self, sweep, dataset
     ):
         wide, small = (replace(dataset, shape_yx=shape) for shape in ((4, 9), (4, 4)))
-        sentence = "have 4 x 9 pixels, so no 6 x 6 can be cropped .* ask for --sizes 2,full, or"
-        with pytest.raises(UserError, match=sentence):
+        with refused(UserError):
             sweep({"length_px": [2, 5, 6, "full"]}, dataset=wide)
         assert sweep({"length_px": [4]}, dataset=wide)
         plan = sweep({"length_px": [4, 96]}, dataset=small, only=("segment_4px_cpu",))
         assert {t.params["length_px"] for t in plan.trials} == {4}
 
     def test_more_workers_than_have_frames_are_refused(self, sweep):
-        with pytest.raises(UserError, match="each of up to 9 workers 1 of the frames, .* has 8"):
+        with refused(UserError):
             sweep(workers=(1, 9))
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    "changes",
     [
-        ({"workers": (1, 16)}, "16 workers cannot share the 8 frames"),
-        ({"layout": "gang", "chunks_per_worker": 2}, "gang .* no --chunks-per-worker 2: leave"),
-        ({"only": ("segmnt",)}, "no stage 'segmnt'; did you mean 'segment'"),
-        ({"stages": {"segmnt": {}}}, "'segmnt' that no suite has; did you mean 'segment'"),
-        ({"stages": {"track": {"max_distnce_px": 3}}}, "of track are wrong.*'max_distance_px'"),
+        {"workers": (1, 16)},
+        {"layout": "gang", "chunks_per_worker": 2},
+        {"only": ("segmnt",)},
+        {"stages": {"segmnt": {}}},
+        {"stages": {"track": {"max_distnce_px": 3}}},
     ],
+    ids=str,
 )
-def test_what_cannot_be_is_refused(make, changes, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_what_cannot_be_is_refused(make, changes):
+    with refused(UserError):
         make(**changes)
 
 
@@ -164,7 +165,7 @@ class TestWarmWorkers:
         assert (cold.windows, cold.params) == (kept.windows, kept.params)
 
     def test_none_is_planned_where_each_trial_has_jobs_of_its_own(self, make_of, warm):
-        with pytest.raises(UserError, match="--start warm needs workers that outlast a job"):
+        with refused(UserError):
             make_of(warm, on_site=load_site("plain"), allocation="each")
         assert make_of(warm, on_site=load_site("plain"), allocation="hold").trials
 
@@ -188,10 +189,10 @@ def test_an_image_of_fewer_tiles_than_ranks_is_named_or_refused_where_none_has_e
         "an image of 256 x 256 pixels: "
     )
     assert not list(warn_of_too_many_workers(planned("tomography_3d", "1,8")))
-    with pytest.raises(UserError, match="^colour_deblur_256px: 8 ranks cannot share the 4 tiles"):
+    with refused(UserError):
         list(warn_of_too_many_workers(planned("colour_deblur_256px", "1,8")))
     # One that is smaller than a tile is for one rank alone.
     small = {"grid": {"size_px": [64]}}
     assert not list(warn_of_too_many_workers(planned("colour_deblur", "1", **small)))
-    with pytest.raises(UserError, match="does not fit an image of 64 x 64 pixels"):
+    with refused(UserError):
         list(warn_of_too_many_workers(planned("colour_deblur", "1,2", **small)))

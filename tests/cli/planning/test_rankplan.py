@@ -33,6 +33,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest, write_manifest
 from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
 from pyscale_stages.contract import TaskError, TaskSpec
+from refusals import refused
 
 ONE_POINT = {"num_workers": (2,), "pool_size": (8,)}
 ENTRIES = {"loader": "loader_num_workers_2_pool_size_8", "reconstruct": "tomography_3d"}
@@ -152,30 +153,32 @@ def test_a_cluster_starts_all_ranks_by_one_job_on_as_many_nodes_as_they_need(pla
     assert (asked["gres"], asked["mem"]) == ("gpu:4", "8192M")
 
 
-NO_MOVIE = "the suite reconstruct works on images that it makes itself and reads no"
-NO_FRAMES = "the suite loader loads patches of slides"
-TOGETHER = f"--layout array .* ranks of {LOADS} wait for each other and need one job"
-BY_ITSELF = "--layout array starts each worker by itself, .* need one job: leave it out"
-
-
 @pytest.mark.parametrize(
-    ("suite", "flags", "site", "sentence"),
+    ("suite", "flags", "site"),
     [
-        ("loader", {"layout": "array"}, cluster(), TOGETHER),
-        ("loader", {"chunks_per_worker": 2}, None, "--chunks-per-worker 2: workers of"),
-        ("loader", {"scaling": "weak"}, None, f"--scaling: {NO_FRAMES}"),
-        ("loader", {"axes": "TYX"}, None, f"--axes: {NO_FRAMES}"),
-        ("loader", {"path": "/"}, None, "the suite loader measures no folder"),
-        ("loader", {"workers": (1, 5)}, None, "each of 5 ranks .* has 4 slides: use fewer"),
-        ("reconstruct", {"data": "hela-tracking"}, None, f"--data: {NO_MOVIE}"),
-        ("reconstruct", {"scaling": "strong"}, None, f"--scaling: {NO_MOVIE}"),
-        ("reconstruct", {"cache": "warm"}, None, f"--cache: {NO_MOVIE}"),
-        ("reconstruct", {"axes": "TYX"}, None, f"--axes: {NO_MOVIE}"),
-        ("reconstruct", {"layout": "array"}, cluster(), BY_ITSELF),
+        pytest.param(
+            "loader", {"layout": "array"}, cluster(), id="--layout array ranks of wait for"
+        ),
+        pytest.param("loader", {"chunks_per_worker": 2}, None, id="--chunks-per-worker 2: workers"),
+        pytest.param("loader", {"scaling": "weak"}, None, id="--scaling: the suite loader"),
+        pytest.param("loader", {"axes": "TYX"}, None, id="--axes: the suite loader loads"),
+        pytest.param("loader", {"path": "/"}, None, id="the suite loader measures no"),
+        pytest.param("loader", {"workers": (1, 5)}, None, id="each of 5 ranks has 4 slides"),
+        pytest.param(
+            "reconstruct", {"data": "hela-tracking"}, None, id="--data: the suite reconstruct"
+        ),
+        pytest.param(
+            "reconstruct", {"scaling": "strong"}, None, id="--scaling: the suite reconstruct"
+        ),
+        pytest.param("reconstruct", {"cache": "warm"}, None, id="--cache: the suite reconstruct"),
+        pytest.param("reconstruct", {"axes": "TYX"}, None, id="--axes: the suite reconstruct"),
+        pytest.param(
+            "reconstruct", {"layout": "array"}, cluster(), id="--layout array starts each"
+        ),
     ],
 )
-def test_what_has_no_meaning_for_ranks_is_refused(planned, suite, flags, site, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_what_has_no_meaning_for_ranks_is_refused(planned, suite, flags, site):
+    with refused(UserError):
         planned(suite, site=site, **flags)
 
 
@@ -183,7 +186,7 @@ def test_windows_of_an_image_are_refused_wherever_they_were_asked_for(planned, m
     # A layout of clusters says nothing on this machine.
     assert {trial.layout for trial in planned("loader", layout="array").trials} == {"gang"}
     monkeypatch.setenv("PYSCALE_CHUNKS_PER_WORKER", "3")
-    with pytest.raises(UserError, match="workers of .* have no windows of their own"):
+    with refused(UserError):
         planned("reconstruct")
 
 
@@ -371,10 +374,10 @@ class TestFinished:
         self, done, suite
     ):
         run = done(suite)
-        with pytest.raises(UserError, match="has no timed trial to make a reference of"):
+        with refused(UserError):
             reference_from(run, "ours")
         trials = _of_tasks_apart(MeasuredRun.of(run).trials, run.plan)
-        with pytest.raises(UserError, match="no trial of its ranks counts"):
+        with refused(UserError):
             _refuse_without_choice("x", trials, run.plan)
 
     def test_its_manifest_crate_and_report_count_slides_and_name_each(self, done):
@@ -422,7 +425,7 @@ class TestFinished:
 
     def test_a_strict_run_compares_images_and_no_rates(self, planned):
         _refuse_blind_gate(planned("reconstruct"))
-        with pytest.raises(UserError, match="this run compares none"):
+        with refused(UserError):
             _refuse_blind_gate(planned("reconstruct", (2,)))
-        with pytest.raises(UserError, match="rates of loading patches never are the same"):
+        with refused(UserError):
             _refuse_blind_gate(planned("loader"))

@@ -6,6 +6,7 @@ import pytest
 
 from pyscale.errors import UserError
 from pyscale.planning.runsettings import axes_asked_for, parameters_set, settings_for
+from refusals import refused
 
 
 @pytest.fixture(autouse=True)
@@ -38,15 +39,16 @@ def test_the_users_file_variables_and_flags_replace_it(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("own", "given", "said"),
+    ("own", "given"),
     [
-        ("reapets = 3", {}, "mine.toml has an unknown setting 'reapets'; .*'repeats'"),
-        ("repeats = 0", {}, "setting from the suite .*mine.toml is wrong: 'repeats'"),
-        ("repeats = 0", {"repeats": -1}, "setting from --repeats is wrong"),
+        ("reapets = 3", {}),
+        ("repeats = 0", {}),
+        ("repeats = 0", {"repeats": -1}),
     ],
+    ids=str,
 )
-def test_a_wrong_setting_is_blamed_on_the_suite_or_flag_that_gives_it(tmp_path, own, given, said):
-    with pytest.raises(UserError, match=said):
+def test_a_wrong_setting_is_blamed_on_the_suite_or_flag_that_gives_it(tmp_path, own, given):
+    with refused(UserError):
         settings_for(suite_with(tmp_path, own), given)
 
 
@@ -91,7 +93,7 @@ def test_a_variable_chooses_an_axis_too_where_it_is_a_table(monkeypatch):
     monkeypatch.setenv("PYSCALE_GRID", '{"batch_size": [1, 2]}')
     assert settings_for("device", {}).grid["batch_size"] == (1, 2)
     monkeypatch.setenv("PYSCALE_GRID", "length_px=224")
-    with pytest.raises(UserError, match="setting from PYSCALE_GRID is wrong: it must be JSON"):
+    with refused(UserError):
         settings_for("device", {})
 
 
@@ -104,22 +106,23 @@ def test_sizes_are_short_for_one_axis_of_the_grid():
 
 
 @pytest.mark.parametrize(
-    ("sizes", "axes", "sentence"),
+    ("sizes", "axes"),
     [
-        (None, ["threads"], "--grid threads: give an axis and its values, as in threads=1,2"),
-        (None, ["=1"], "--grid =1: give an axis"),
-        (None, ["threads=1", "threads=2"], "the axis threads is given twice: give all"),
-        ("224", ["length_px=448"], "length_px is given twice .--sizes is short for"),
+        (None, ["threads"]),
+        (None, ["=1"]),
+        (None, ["threads=1", "threads=2"]),
+        ("224", ["length_px=448"]),
     ],
+    ids=str,
 )
-def test_an_axis_is_given_once_with_its_values(sizes, axes, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_an_axis_is_given_once_with_its_values(sizes, axes):
+    with refused(UserError):
         axes_asked_for(sizes, axes)
 
 
 def test_a_folder_is_refused_where_none_is_measured():
     folder = Path("disk")
-    with pytest.raises(UserError, match="--path disk: the suite pipeline measures no folder"):
+    with refused(UserError):
         settings_for("pipeline", {"path": folder})
     assert settings_for("pipeline", {"path": folder, "with_system": True}).path == folder
     assert settings_for("system", {"path": folder}).path == folder
@@ -161,56 +164,38 @@ def test_what_is_set_joins_what_a_file_says_and_is_above_it(tmp_path):
     }
 
 
-AS_IN = "give STAGE.PARAMETER=VALUE, as in segment.diameter_px=30"
-
-
 @pytest.mark.parametrize(
-    ("pairs", "said"),
+    "pairs",
     [
-        *((pair, AS_IN) for pair in ("segment=3", "diameter_px", "segment.=3", ".diameter_px=3")),
-        ("segment.diameter_px=3 segment.diameter_px=4", "--set segment.diameter_px is given twice"),
+        *(pair for pair in ("segment=3", "diameter_px", "segment.=3", ".diameter_px=3")),
+        "segment.diameter_px=3 segment.diameter_px=4",
     ],
 )
-def test_a_parameter_is_set_once_with_its_stage_and_value(pairs, said):
-    with pytest.raises(UserError, match=said):
+def test_a_parameter_is_set_once_with_its_stage_and_value(pairs):
+    with refused(UserError):
         parameters_set(pairs.split())
 
 
-NO_MOVIE = "the suite system measures the machine"
-TWICE = "--cpus-per-worker and --grid threads= say the same"
-ONCE = "setting from --grid is wrong.*each given once"
-
-
 @pytest.mark.parametrize(
-    ("suite", "given", "said"),
+    ("suite", "given"),
     [
-        (
-            "pipeline",
-            {"stages": {"segmnt": {}}},
-            "pipeline has no stage 'segmnt'; did you mean 'segm",
-        ),
-        (
-            "labels",
-            {"stages": {"segment": {}}},
-            "labels has no stage 'segment'; choose from contact",
-        ),
+        ("pipeline", {"stages": {"segmnt": {}}}),
+        ("labels", {"stages": {"segment": {}}}),
         # One axis is chosen once, and so is each of its values.
-        ("device", {"cpus_per_worker": 4, "grid": {"threads": "1,2"}}, TWICE),
-        *(
-            ("device", {"grid": {"length_px": values}}, ONCE)
-            for values in ("", "224,,448", "224,224")
-        ),
-        ("pipeline", {"device": "cpu,cuda"}, "--device cpu,cuda: the suite pipeline compares no"),
+        ("device", {"cpus_per_worker": 4, "grid": {"threads": "1,2"}}),
+        *(("device", {"grid": {"length_px": values}}) for values in ("", "224,,448", "224,224")),
+        ("pipeline", {"device": "cpu,cuda"}),
         # What tells of a movie, where none is read.
-        ("system", {"data": "cells"}, f"--data: {NO_MOVIE}"),
-        ("system", {"axes": "TYX"}, f"--axes: {NO_MOVIE}"),
-        ("system", {"scaling": "weak"}, f"--scaling: {NO_MOVIE}"),
-        ("system", {"cache": "warm"}, f"--cache: {NO_MOVIE}"),
-        ("system", {"with_system": True}, f"--with-system: {NO_MOVIE}"),
+        ("system", {"data": "cells"}),
+        ("system", {"axes": "TYX"}),
+        ("system", {"scaling": "weak"}),
+        ("system", {"cache": "warm"}),
+        ("system", {"with_system": True}),
     ],
+    ids=str,
 )
-def test_what_does_not_suit_a_suite_is_refused(suite, given, said):
-    with pytest.raises(UserError, match=said):
+def test_what_does_not_suit_a_suite_is_refused(suite, given):
+    with refused(UserError):
         settings_for(suite, given)
 
 

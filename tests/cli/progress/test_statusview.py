@@ -23,6 +23,7 @@ from pyscale.progress.statusview import PHRASES, duration, rendered, story
 from pyscale.progress.taskstatus import TaskStatus, TrialStatus
 from pyscale.store.journal import Event, EventKind
 from pyscale.store.lock import run_lock
+from refusals import refused
 
 
 def show(run, *, watch=False, as_json=False, log=False):
@@ -70,7 +71,7 @@ def test_following_a_run_whose_folder_goes_away_ends(run, monkeypatch):
         return told[-1]
 
     monkeypatch.setattr(StatusReader, "read", deleted_at_the_second_look)
-    with pytest.raises(UserError, match=f"the run {run.path.name} was moved or deleted"):
+    with refused(UserError):
         show(run, watch=True)
 
 

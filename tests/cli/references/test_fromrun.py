@@ -19,6 +19,7 @@ from pyscale.references.files import read_reference, write_reference
 from pyscale.references.fromrun import reference_from
 from pyscale.references.workid import work_id_of
 from pyscale.store.folder import RunFolder
+from refusals import refused
 
 NODE = "gpu17.alices-lab.example"
 
@@ -140,7 +141,7 @@ def test_it_says_what_is_known_of_its_making_and_nothing_is_written_into_the_run
     assert any("Fewer than 6 timed trials" in caveat for caveat in told["caveats"])
     assert told["work_id"] == work_id_of(done)
     (done.path / "provenance.json").unlink()
-    with pytest.raises(UserError, match="does not record what it was measured with"):
+    with refused(UserError):
         reference_from(done, "ours")
 
 

@@ -13,6 +13,7 @@ from pyscale.errors import UserError
 from pyscale.references.files import read_reference, shipped_folder
 from pyscale.references.matching import matching_tests
 from pyscale.references.model import Loaded
+from refusals import refused
 
 CSV = """test,timing,device,wall_s,amount,unit,repeat
 fft_3d,,,0.5,100,flop,0
@@ -67,16 +68,16 @@ def test_it_is_summed_up_as_a_run_is(ours):
 
 
 @pytest.mark.parametrize(
-    ("csv", "said"),
+    "csv",
     [
-        ("test,seconds\nfft,1\n", "no column 'wall_s'"),
-        ("test,wall_s\nfft,fast\n", "a cell that is not a number"),
-        ("test,wall_s\nfft,-1\n", "an invalid wall_s"),
-        ("test,wall_s\n,1\n", "a row without a test"),
+        "test,seconds\nfft,1\n",
+        "test,wall_s\nfft,fast\n",
+        "test,wall_s\nfft,-1\n",
+        "test,wall_s\n,1\n",
     ],
 )
-def test_a_table_that_is_none_is_refused_in_a_sentence(write, toml, csv, said):
-    with pytest.raises(UserError, match=said):
+def test_a_table_that_is_none_is_refused_in_a_sentence(write, toml, csv):
+    with refused(UserError):
         read_reference(write(toml=toml, csv=csv))
 
 

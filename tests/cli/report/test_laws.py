@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from atleastone import some
 from pyscale.analysis.fits import RankFits, fit
 from pyscale.analysis.laws import Parameter
 from pyscale.analysis.walltimes import trials_from_wall_times
@@ -77,7 +78,7 @@ def test_a_sure_number_is_given_with_its_interval_and_residuals():
     ],
 )
 def test_each_number_is_put_as_sure_as_it_is(counts, law, amdahl, usl):
-    for sentence, parts in zip(told(counts, **law), (amdahl, usl), strict=True):
+    for sentence, parts in some(zip(told(counts, **law), (amdahl, usl), strict=True)):
         assert all(part in sentence for part in parts)
         assert parts or "highest" not in sentence
 

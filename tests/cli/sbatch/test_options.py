@@ -7,6 +7,7 @@ from pyscale.errors import UserError
 from pyscale.planning.sites import load_site
 from pyscale.sbatch.options import allocation, slurm_options, warn_of_no_gpus
 from pyscale_stages.registry import load_stage
+from refusals import refused
 
 SEGMENT = load_stage("segment")
 
@@ -141,20 +142,17 @@ def test_a_task_asks_for_its_own_number_of_gpus_or_what_the_site_says(gpus, said
 
 
 @pytest.mark.parametrize(
-    ("fields", "gpus", "said"),
+    ("fields", "gpus"),
     [
-        ({}, "all", r"mine does not set their number: add gpus, e.g."),
-        ({"gpu_option": "--gres=gpu:{type}:{count}"}, 1, "of the site mine needs a type"),
-        (
-            {"request": {"gpu_type": "a100"}},
-            1,
-            "gpu_type a100, .*: put {type} into gpu_option",
-        ),
+        ({}, "all"),
+        ({"gpu_option": "--gres=gpu:{type}:{count}"}, 1),
+        ({"request": {"gpu_type": "a100"}}, 1),
     ],
+    ids=str,
 )
-def test_gpus_that_cannot_be_asked_for_are_refused(fields, gpus, said):
+def test_gpus_that_cannot_be_asked_for_are_refused(fields, gpus):
     cluster = site(**fields)
-    with pytest.raises(UserError, match=said):
+    with refused(UserError):
         slurm_options(cluster, allocation(cluster, SEGMENT, "cuda", 1, gpus), 1)
 
 

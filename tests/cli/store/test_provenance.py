@@ -9,6 +9,7 @@ from pyscale.store.provenance import (
     refuse_changed_input,
     write_provenance,
 )
+from refusals import refused
 
 
 @pytest.fixture
@@ -33,14 +34,14 @@ def test_an_image_counts_with_all_that_is_in_it_and_the_tiles_that_lie_beside_it
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"),
+    "name",
     [
-        ("b.zarr/1/c/0", "b.zarr/1/c/0 of .* has changed"),
-        ("b.zarr/2", "b.zarr/2 of .* is new"),
-        ("d/Dat1.dat", "d/Dat1.dat of .* is new"),
+        "b.zarr/1/c/0",
+        "b.zarr/2",
+        "d/Dat1.dat",
     ],
 )
-def test_a_chunk_that_is_another_is_another_input(slides, tmp_path, name, sentence):
+def test_a_chunk_that_is_another_is_another_input(slides, tmp_path, name):
     write_provenance(tmp_path, {"": slides})
     found = {file.name: file.sha256 for file in read_provenance(tmp_path).input_files}
     assert len(found) == 5
@@ -49,7 +50,7 @@ def test_a_chunk_that_is_another_is_another_input(slides, tmp_path, name, senten
     (slides / "notes" / "more.txt").write_text("mine too")
     refuse_changed_input(tmp_path, {"": slides})
     (slides / name).write_text("something else")
-    with pytest.raises(UserError, match=sentence):
+    with refused(UserError):
         refuse_changed_input(tmp_path, {"": slides})
 
 
@@ -60,5 +61,5 @@ def test_files_of_two_datasets_are_told_apart(slides, tmp_path):
     assert found == ["a.svs", "other/0/c/0", "other/1/c/0"]
     refuse_changed_input(tmp_path, movies)
     (slides / "b.zarr" / "0" / "c" / "0").write_text("another")
-    with pytest.raises(UserError, match="other/0/c/0 of .* has changed"):
+    with refused(UserError):
         refuse_changed_input(tmp_path, movies)

@@ -5,6 +5,7 @@ import pytest
 
 from pyscale.errors import UserError
 from pyscale.traces.command import import_traces
+from refusals import refused as refused_in_words
 
 START = 1_773_747_744
 SACCT_COLUMNS = (
@@ -106,7 +107,7 @@ def refused(imported):
     """Import what cannot be; return the one sentence that says why, which begins with the file."""
 
     def call(trace_format, path, **options):
-        with pytest.raises(UserError) as raised:
+        with refused_in_words(UserError) as raised:
             imported(trace_format, path, **options)
         said = str(raised.value)
         assert said.startswith(str(path))

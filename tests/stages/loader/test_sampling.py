@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from atleastone import some
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.keptslides import Place, Places
 from pyscale_stages.slides.slide import Slide, levels_of
 from pyscale_stages.slides.tissue import LEAST_TISSUE, TissueMap
+from refusals import refused
 
 
 class Sized(Slide):
@@ -79,23 +81,24 @@ def test_a_slide_with_little_tissue_gives_up_its_turn_and_one_without_is_refused
     assert places.draw(np.random.default_rng(0)) is None
     empty = TissueMap(np.zeros((40, 40), dtype=np.bool_), 10.0)
     places = Places(Sized((400, 400)), 0, 100, empty)
-    with pytest.raises(BadInput, match=r"made/up.svs has no place of 100 x 100 .*tissue=false"):
+    with refused(BadInput):
         places.draw(np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
-    ("shapes", "patch_px", "said"),
+    ("shapes", "patch_px"),
     [
-        ([(90, 400)], 100, "made/up.svs has 90 x 400 pixels at level 0, less than a patch of 100"),
-        ([(400, 400), (100, 100)], 101, "100 x 100 pixels at level 1, less than a patch of 101"),
+        ([(90, 400)], 100),
+        ([(400, 400), (100, 100)], 101),
     ],
+    ids=str,
 )
-def test_a_level_smaller_than_a_patch_is_refused_by_name(shapes, patch_px, said):
-    with pytest.raises(BadInput, match=said):
+def test_a_level_smaller_than_a_patch_is_refused_by_name(shapes, patch_px):
+    with refused(BadInput):
         Places(Sized(*shapes), len(shapes) - 1, patch_px, None)
 
 
-@pytest.mark.parametrize("side_px", [1, 35, 100, 400])
+@pytest.mark.parametrize("side_px", [1, 35, 100, 300])
 def test_tissue_is_found_anywhere_if_and_only_if_some_place_has_it(side_px):
     generator = np.random.default_rng(side_px)
     for share in (0.0, 0.1, 0.3, 0.5):
@@ -105,5 +108,4 @@ def test_tissue_is_found_anywhere_if_and_only_if_some_place_has_it(side_px):
             for x in range(0, 300 - side_px + 1, 10)
             for y in range(0, 400 - side_px + 1, 10)
         ]
-        if places:
-            assert tissue.fills_anywhere(side_px) == any(places)
+        assert tissue.fills_anywhere(side_px) == any(some(places))

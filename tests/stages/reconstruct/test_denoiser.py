@@ -9,6 +9,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.reconstruct.denoiser import network_of, weights_of
 from pyscale_stages.reconstruct.params import ReconstructParams
+from refusals import refused
 
 CPU = torch.device("cpu")
 SHAPE = (3, 32, 32)
@@ -52,7 +53,7 @@ def test_weights_of_a_file_are_used_and_named_with_their_checksum(tmp_path):
 
 
 def test_a_file_of_weights_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(BadInput, match=r"weights .*none\.pth cannot be read \(No such file"):
+    with refused(BadInput):
         weights_of(params(weights=tmp_path / "none.pth"))
 
 
@@ -68,24 +69,21 @@ def whole(held):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    "content",
     [
-        (lambda: b"", r"drunet\.pth are not a readable torch file"),
-        (lambda: whole(state())[:20], r"drunet\.pth are not a readable torch file"),
-        (lambda: whole(state())[:2000], r"drunet\.pth are not a readable torch file"),
-        (lambda: whole([1, 2]), "hold a list, not a network's state"),
-        (lambda: whole({"a": torch.zeros(1)}), "do not fit channels"),
-        (lambda: whole({1: "a"}), "hold a dict, not a network's state"),
-        (
-            lambda: whole(state(channels=(8, 8, 8, 8))),
-            "do not fit channels.*size mismatch for m_head.weight",
-        ),
+        lambda: b"",
+        lambda: whole(state())[:20],
+        lambda: whole(state())[:2000],
+        lambda: whole([1, 2]),
+        lambda: whole({"a": torch.zeros(1)}),
+        lambda: whole({1: "a"}),
+        lambda: whole(state(channels=(8, 8, 8, 8))),
     ],
     ids=["empty", "cut", "cut later", "list", "other names", "no tensors", "another size"],
 )
-def test_a_file_that_holds_no_such_weights_is_refused(tmp_path, content, said):
+def test_a_file_that_holds_no_such_weights_is_refused(tmp_path, content):
     file = tmp_path / "drunet.pth"
     file.write_bytes(content())
-    with pytest.raises(BadInput, match=said) as refused:
+    with refused(BadInput) as raised:
         network_of(SHAPE, params(weights=file), 0, CPU)
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(raised.value)

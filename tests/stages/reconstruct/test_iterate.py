@@ -6,12 +6,14 @@ from dataclasses import replace
 import pytest
 import torch
 
+from atleastone import some
 from pyscale_stages.errors import StageError
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.iterate import timed_iterations, timed_objectives
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruction import COMPONENTS
+from refusals import refused
 
 ALONE = Group(0, 1)
 CPU = torch.device("cpu")
@@ -149,7 +151,7 @@ def test_no_meeting_is_in_what_an_iteration_or_an_objective_took(built):
     begun_s.append(time.perf_counter())
     took_s = [each.wall_s for each in iterations] + list(objectives_s)
     between_s = [after - before for before, after in zip(ended_s, begun_s[1:], strict=True)]
-    assert all(took <= most for took, most in zip(took_s, between_s[1:], strict=True))
+    assert all(took <= most for took, most in some(zip(took_s, between_s[1:], strict=True)))
 
 
 def test_physics_count_as_gradient_and_the_network_as_denoiser(built):
@@ -196,5 +198,5 @@ def test_iterations_that_diverge_end_with_what_to_do(built):
     solver, _, params = built()
     solver = replace(solver, denoised=lambda image: image * 1e30)
     image, _ = timed_iterations(solver, ALONE, params)
-    with pytest.raises(StageError, match=r"is not a number .*: use other weights"):
+    with refused(StageError):
         timed_objectives(solver, ALONE, image, 1)

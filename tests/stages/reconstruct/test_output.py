@@ -7,6 +7,7 @@ from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruct.params import IMAGE
 from pyscale_stages.windows import read_window
+from refusals import refused
 
 GREY = np.full((3, 32, 32), 0.5, np.float32)
 
@@ -31,7 +32,7 @@ def test_equal_images_have_equal_bytes(write_output):
 def test_an_image_that_was_cut_short_is_refused(write_output, kept):
     folder = write_output("a", noise(3, 32, 32))
     (folder / IMAGE).write_bytes((folder / IMAGE).read_bytes()[:kept])
-    with pytest.raises(BadInput, match=rf"{IMAGE} is missing or damaged .*: run the recon"):
+    with refused(BadInput):
         read_image(folder)
 
 
@@ -39,14 +40,14 @@ def test_another_image_is_refused(tmp_path):
     import tifffile
 
     tifffile.imwrite(tmp_path / IMAGE, np.zeros((3, 32, 32), np.uint16))
-    with pytest.raises(BadInput, match="is not an image that this stage wrote: name"):
+    with refused(BadInput):
         read_image(tmp_path)
 
 
 def test_an_image_without_numbers_is_never_written(write_output, tmp_path):
     image = noise(3, 32, 32)
     image[1, 2, 3] = np.nan
-    with pytest.raises(StageError, match="NaN or infinite values, because its iterations diverge"):
+    with refused(StageError):
         write_output("a", image)
     assert not list(tmp_path.rglob("*.tif"))
 
@@ -63,24 +64,24 @@ def test_the_image_of_the_first_rank_is_that_of_all(write_output, bench):
 
 
 @pytest.mark.parametrize(
-    ("second", "said"),
+    "second",
     [
-        ((1, 3), "w1 is of 3 ranks, but"),
-        ((0, 2), "the folders hold the ranks 0, 0 of 2: give each rank of the trial once"),
+        (1, 3),
+        (0, 2),
     ],
+    ids=str,
 )
-def test_ranks_of_two_trials_are_no_image(write_output, bench, second, said):
+def test_ranks_of_two_trials_are_no_image(write_output, bench, second):
     folders = write_output("w0", GREY, 0, 2), write_output("w1", GREY, *second)
-    assert said in bench.refused("merge", *folders)
+    bench.refused("merge", *folders)
     assert not (bench.folder / "refused").exists()
 
 
 def test_ranks_of_other_parameters_and_an_image_that_was_cut_short_are_not_joined(
     write_output, bench
 ):
-    said = bench.refused("merge", write_output("w0", GREY, sigma=0.1))
-    assert "give all ranks and the merge the same --params and --seed" in said
+    bench.refused("merge", write_output("w0", GREY, sigma=0.1))
     folder = write_output("w0", GREY)
     (folder / IMAGE).write_bytes((folder / IMAGE).read_bytes()[:500])
-    assert "is missing or damaged" in bench.refused("merge", folder)
+    bench.refused("merge", folder)
     assert not (bench.folder / "refused").exists()

@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 import torch
 
+from atleastone import some
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.reconstruct import params as settings
 from pyscale_stages.reconstruct.params import ReconstructParams
@@ -18,6 +19,7 @@ from pyscale_stages.reconstruct.problems import (
     anisotropic_gaussian,
     problem_of,
 )
+from refusals import refused
 
 ALL_PROBLEMS = get_args(settings.Problem)
 SMALL = {"size_px": 32, "operators": 3, "angles": 10}
@@ -50,7 +52,7 @@ def test_a_problem_says_what_its_image_is(name, shape, tiled):
 def test_the_adjoint_of_every_operator_is_its_exact_transpose(name):
     problem = small(name)
     random = torch.Generator().manual_seed(0)
-    for index in range(problem.operators):
+    for index in some(range(problem.operators)):
         operator = problem.operator(index, "cpu")
         image = torch.rand(problem.image.shape, generator=random)
         seen = operator.A(image)
@@ -101,7 +103,7 @@ def test_angles_are_shared_out_in_order_and_evenly(name, whole):
 def test_a_blur_leaves_an_even_image_as_it_is():
     even = torch.full((1, 3, 32, 32), 0.5)
     problem = small("colour_deblur")
-    for index in range(problem.operators):
+    for index in some(range(problem.operators)):
         torch.testing.assert_close(problem.operator(index, "cpu").A(even), even)
 
 
@@ -109,10 +111,7 @@ def test_a_blur_leaves_an_even_image_as_it_is():
 @pytest.mark.parametrize(("device", "cuda"), [("cpu", None), ("cpu", "13.0"), ("cuda", None)])
 def test_astra_without_a_gpu_of_nvidia_is_refused_in_a_sentence(monkeypatch, device, cuda):
     monkeypatch.setattr(torch.version, "cuda", cuda)
-    said = (
-        f"astra needs an NVIDIA GPU, but this rank computes on {device}: .*set projector to torch$"
-    )
-    with pytest.raises(MissingPart, match=said):
+    with refused(MissingPart):
         small("tomography_3d", projector="astra").operator(0, device)
 
 

@@ -9,6 +9,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.tiles import grid_of, interior_mask, receptive_field_px
 from pyscale_stages.reconstruction import Tiling
+from refusals import refused
 
 
 def params(**given):
@@ -39,7 +40,7 @@ def test_one_rank_leaves_the_image_whole_and_several_have_a_tile_each_at_least()
     grid = grid_of((1, 96, 96), params(tile_px=32, overlap_px=8), ranks=4)
     assert [grid.tiling(rank).tiles_here for rank in range(4)] == [3, 2, 2, 2]
     assert grid_of((3, 64, 64), params(tile_px=32, overlap_px=8), ranks=4).tiles == 4
-    with pytest.raises(BadInput, match="5 ranks cannot share the 4 tiles of 32 px.*at most 4"):
+    with refused(BadInput):
         grid_of((3, 64, 64), params(tile_px=32, overlap_px=8), ranks=5)
 
 
@@ -124,7 +125,5 @@ def test_such_tiles_have_no_interior(tile_px):
 
 @pytest.mark.parametrize(("tile_px", "overlap_px"), [(64, 16), (32, 64)])
 def test_tiles_that_the_image_cannot_have_are_refused(tile_px, overlap_px):
-    with pytest.raises(
-        BadInput, match=f"tile_px {tile_px} with overlap_px {overlap_px} does not fit an image"
-    ):
+    with refused(BadInput):
         grid_of((3, 64, 64), params(tile_px=tile_px, overlap_px=overlap_px), ranks=2)

@@ -5,6 +5,7 @@ from scipy import ndimage
 from pyscale_stages.register_denoise import ants_calls
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import LinearTransform
+from refusals import refused
 
 SHAPE = (96, 128)
 
@@ -138,5 +139,5 @@ def test_an_image_with_negative_values_that_add_up_to_nothing_is_registered(tmp_
 
 @pytest.mark.usefixtures("ants_fails")
 def test_a_failure_of_ants_is_said_as_such(tmp_path, specimen):
-    with pytest.raises(ants_calls.RegistrationFailed, match="error code 1"):
+    with refused(ants_calls.RegistrationFailed):
         ants_calls.register(specimen(SHAPE), specimen(SHAPE), RegisterDenoiseParams(), tmp_path)

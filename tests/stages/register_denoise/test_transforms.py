@@ -16,6 +16,7 @@ from pyscale_stages.register_denoise.transforms import (
     read_transforms,
     table_of,
 )
+from refusals import refused
 
 ROW = {"frame": 0, "status": "registered", **asdict(LinearTransform())}
 ROW |= {"warp_max_px": 0.0, "warp_mean_px": 0.0, "correlation": 1.0}
@@ -52,7 +53,7 @@ def test_transforms_are_read_in_the_order_of_frames_and_other_frames_are_refused
     assert read_transforms(tmp_path, (3, 5))["frame"].to_list() == [3, 4]
     table_of([ROW | {"frame": frame} for frame in (0, 0, 1)]).write_parquet(path)
     for frames in ((0, 2), (0, 3), (1, 2)):
-        with pytest.raises(BadInput, match="does not hold one transform for each of the frames"):
+        with refused(BadInput):
             read_transforms(tmp_path, frames)
 
 
@@ -62,9 +63,7 @@ def test_a_table_that_cannot_be_read_is_named(tmp_path, content):
         (tmp_path / TRANSFORMS_FILE).write_bytes(content)
     elif content is not None:
         content.write_parquet(tmp_path / TRANSFORMS_FILE)
-    with pytest.raises(
-        BadInput, match=r"transforms\.parquet (is missing or damaged|has no column)"
-    ):
+    with refused(BadInput):
         read_transforms(tmp_path, (0, 1))
 
 

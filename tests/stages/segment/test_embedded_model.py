@@ -8,6 +8,7 @@ import pytest
 import tifffile
 import torch
 
+from atleastone import some
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
@@ -107,7 +108,7 @@ def test_a_frame_has_the_same_labels_whatever_was_segmented_before(segmenter):
     frames = [frame[:160, :160] for frame, _ in islice(examples(held_out_movies()["small"]), 2)]
     first = [segmenter.segment(frame, SegmentParams()) for frame in frames]
     again = [segmenter.segment(frame, SegmentParams()) for frame in reversed(frames)]
-    for one, other in zip(first, reversed(again), strict=True):
+    for one, other in some(zip(first, reversed(again), strict=True)):
         np.testing.assert_array_equal(one, other)
 
 

@@ -11,6 +11,7 @@ from pyscale_stages.segment import models
 from pyscale_stages.segment.models import cellpose_of_state, read_state
 from pyscale_stages.segment.networks import Cellpose3Segmenter, build_net, widths_of
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from refusals import refused
 
 
 def test_a_model_is_a_path_or_a_name_in_cellposes_folder_by_setting_or_in_the_home(
@@ -37,22 +38,22 @@ def test_cellpose_looks_in_the_same_folder(tmp_path, monkeypatch):
 
 
 def test_an_unknown_model_names_the_known_ones():
-    with pytest.raises(BadInput, match=r"choose from cpsam, cpsam_v2, cyto3, pyscale-tiny"):
+    with refused(BadInput):
         models.find_weights("qqqq")
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    "found",
     [
-        ({"return_value": "2.3.2"}, r"2\.3\.2 is installed"),
-        ({"return_value": "5.0"}, r"5\.0 is installed"),
-        ({"side_effect": PackageNotFoundError("cellpose")}, r"pip install cellpose==3\."),
+        {"return_value": "2.3.2"},
+        {"return_value": "5.0"},
+        {"side_effect": PackageNotFoundError("cellpose")},
     ],
     ids=["older", "newer", "none"],
 )
-def test_a_cellpose_that_no_adapter_knows_or_none_is_missing(found, said, monkeypatch):
+def test_a_cellpose_that_no_adapter_knows_or_none_is_missing(found, monkeypatch):
     monkeypatch.setattr(models, "version", Mock(**found))
-    with pytest.raises(MissingPart, match=said):
+    with refused(MissingPart):
         models.installed_cellpose()
 
 
@@ -60,15 +61,13 @@ def test_under_cellpose_4_the_embedded_model_is_refused_and_no_diameter_estimate
     monkeypatch, tmp_path
 ):
     monkeypatch.setattr(models, "version", lambda _name: "4.2.1.1")
-    with pytest.raises(MissingPart, match=r"needs Cellpose 3, but 4\.2\.1\.1 is installed"):
+    with refused(MissingPart):
         models.refuse_other_version(
             EMBEDDED_MODEL, models.CELLPOSE_OF_MODEL[EMBEDDED_MODEL], models.installed_cellpose()
         )
     (tmp_path / "mine.pt").write_bytes(b"weights")
     own = SegmentParams(model=str(tmp_path / "mine.pt"), estimate_diameter=True)
-    with pytest.raises(
-        BadInput, match=r"a size model, which .*mine\.pt of Cellpose 4 does not have"
-    ):
+    with refused(BadInput):
         models.find_model(own)
 
 
@@ -102,5 +101,5 @@ def test_half_precision_weights_are_read_and_those_with_a_layer_missing_refused(
     state = build_net([2, 4, 8]).state_dict()
     del state["output.2.bias"]
     torch.save(state, tmp_path / "net.pt")
-    with pytest.raises(BadInput, match=r"output\.2\.bias"):
+    with refused(BadInput):
         Cellpose3Segmenter(tmp_path / "net.pt", torch.device("cpu"))

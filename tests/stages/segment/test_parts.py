@@ -12,6 +12,7 @@ from pyscale_stages.movie import Movie
 from pyscale_stages.segment import parts
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.segment.parts import HOOKS, PARTS, SIZE_HOOK, Hook, PartTimes, timed_parts
+from refusals import refused
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def test_a_function_that_cellpose_lacks_is_named_and_nothing_stays_hooked():
     before = now_in_place(HOOKS)
     renamed = Hook("network", "cellpose.core", "_forwards")
     with (
-        pytest.raises(MissingPart, match=r"Cellpose 3\.\S+ lacks cellpose\.core\._forwards"),
+        refused(MissingPart),
         timed_parts((*HOOKS, renamed), nothing_to_wait_for),
     ):
         pass

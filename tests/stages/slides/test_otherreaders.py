@@ -13,6 +13,7 @@ from pyscale_stages.slides.otherreaders import OpenSlideSlide, StackSlide, TiffS
 from pyscale_stages.slides.reading import open_slide
 from pyscale_stages.slides.tifffile_reader import open_tiled_tiff
 from readelsewhere import total, totals_elsewhere
+from refusals import refused
 
 
 def test_tiffslide_reads_the_same_pixels_at_any_place_of_any_level(write_pyramid, picture):
@@ -38,7 +39,7 @@ def test_a_damaged_tile_is_said_and_a_later_read_of_another_is_right(make_svs, r
         file.seek(offset)
         file.write(b"garbage")
     slide = open_slide(path, reader)
-    with pytest.raises(BadInput, match=r"slide.svs cannot be read at level 0, row 5, column 7 \("):
+    with refused(BadInput):
         slide.read(0, 5, 7, 20, 20)
     np.testing.assert_array_equal(slide.read(0, 300, 300, 100, 100), whole)
 
@@ -76,7 +77,7 @@ def test_frames_of_a_stack_are_planes_with_their_values(stack, values):
             found, np.moveaxis(values[plane], 0, -1)[11:51, 20:83], strict=True
         )
         found[:] = 0
-    with pytest.raises(BadInput, match="has no plane 4: it has 4, from 0"):
+    with refused(BadInput):
         slide.read(0, 0, 0, 9, 9, plane=4)
 
 

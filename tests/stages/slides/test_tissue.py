@@ -9,6 +9,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.slides import tissue
 from pyscale_stages.slides.reading import open_slide
 from pyscale_stages.slides.tissue import tissue_mask
+from refusals import refused
 
 
 def _their_picture_and_mask(path):
@@ -88,7 +89,7 @@ def test_a_grey_slide_has_tissue_and_one_of_16_bits_is_refused(tmp_path, picture
     tifffile.imwrite(tmp_path / "grey.tif", grey, **options)
     assert 0.3 < tissue_mask(open_slide(tmp_path / "grey.tif")).mask.mean() < 0.9
     tifffile.imwrite(tmp_path / "deep.tif", grey.astype(np.uint16), **options)
-    with pytest.raises(BadInput, match=r"deep.tif has 1 channels of uint16.*tissue=false"):
+    with refused(BadInput):
         tissue_mask(open_slide(tmp_path / "deep.tif"))
 
 

@@ -10,10 +10,11 @@ from omezarr import write_zarr
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.reading import open_slide
 from pyscale_stages.slides.zarr_reader import ZarrSlide
+from refusals import refused
 
 
-def refused(path, match):
-    with pytest.raises(BadInput, match=match):
+def unreadable(path):
+    with refused(BadInput):
         open_slide(path)
 
 
@@ -63,28 +64,28 @@ def test_the_first_image_of_several_in_numbered_groups_is_read(tmp_path, values)
 
 def test_a_folder_that_is_no_image_and_an_image_of_no_pixels_are_said(tmp_path, values):
     (tmp_path / "empty.zarr").mkdir()
-    refused(tmp_path / "empty.zarr", r"empty.zarr is not an OME-Zarr image")
+    unreadable(tmp_path / "empty.zarr")
     group = zarr.open_group(str(tmp_path / "plain.zarr"), mode="w")
     group.create_array("0", data=values)
-    refused(tmp_path / "plain.zarr", r"plain.zarr is not an OME-Zarr image")
+    unreadable(tmp_path / "plain.zarr")
     write_zarr(tmp_path / "empty.zarr", values[0, 0, 0, :1], "yx")
     described = json.loads((tmp_path / "empty.zarr" / "1" / "zarr.json").read_text())
     (tmp_path / "empty.zarr" / "1" / "zarr.json").write_text(
         json.dumps(described | {"shape": [0, 51]})
     )
-    refused(tmp_path / "empty.zarr", r"empty.zarr has the axes y x and arrays of the shape \(0,")
+    unreadable(tmp_path / "empty.zarr")
 
 
 def test_a_level_that_is_not_there_and_axes_that_do_not_fit_are_said(tmp_path, values):
     write_zarr(tmp_path / "lost.zarr", values, "tczyx")
     (tmp_path / "lost.zarr" / "1" / "zarr.json").unlink()
-    refused(tmp_path / "lost.zarr", r"lost.zarr lacks a level that its description names")
+    unreadable(tmp_path / "lost.zarr")
     write_zarr(tmp_path / "odd.zarr", values[0, 0], "zyx")
     group = zarr.open_group(str(tmp_path / "odd.zarr"), mode="r+")
     described = group.attrs["ome"]
     described["multiscales"][0]["axes"] = [{"name": "y"}, {"name": "x"}]
     group.attrs["ome"] = described
-    refused(tmp_path / "odd.zarr", r"odd.zarr has the axes y x and arrays of the shape")
+    unreadable(tmp_path / "odd.zarr")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_metadata_of_another_form_are_said(tmp_path, values, broken):
     group = zarr.open_group(str(path), mode="r+")
     (image,) = group.attrs["multiscales"]
     group.attrs["multiscales"] = [broken if isinstance(broken, str) else image | broken]
-    refused(path, r"image.zarr has invalid OME-Zarr metadata")
+    unreadable(path)
 
 
 def test_metadata_that_the_library_cannot_take_are_said(tmp_path, values):
@@ -112,9 +113,9 @@ def test_metadata_that_the_library_cannot_take_are_said(tmp_path, values):
     described = json.loads((path / "0" / "zarr.json").read_text())
     described["data_type"], described["fill_value"] = "uint8", -1
     (path / "0" / "zarr.json").write_text(json.dumps(described))
-    refused(path, r"image.zarr lacks a level that its description names")
+    unreadable(path)
     (path / "zarr.json").write_text("[" * 20_000)
-    refused(path, r"image.zarr is not an OME-Zarr image")
+    unreadable(path)
 
 
 def test_a_damaged_chunk_is_said(tmp_path, values):
@@ -123,6 +124,6 @@ def test_a_damaged_chunk_is_said(tmp_path, values):
     chunk = path / "0" / "c" / "0" / "0" / "0"
     chunk.write_bytes(b"garbage" * 30)
     slide = open_slide(path)
-    with pytest.raises(BadInput, match=r"image.zarr cannot be read at level 0, row 0, column 0"):
+    with refused(BadInput):
         slide.read(0, 0, 0, 10, 10)
     assert slide.read(0, 64, 64, 10, 10).shape == (10, 10, 3)

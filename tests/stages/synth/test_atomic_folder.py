@@ -11,6 +11,7 @@ import pytest
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import BadInput, ResourceExhausted
 from pyscale_stages.synth.atomic_folder import Kind, make_whole
+from refusals import refused
 
 KIND = Kind("made up", "is nothing made up", "made.json")
 
@@ -38,7 +39,7 @@ def test_the_same_again_is_kept_as_it_is_and_what_was_made_otherwise_too(tmp_pat
     folder = made(tmp_path / "m")
     before = (folder / "data").stat(), files_of(folder)
     assert made(folder) == folder
-    with pytest.raises(BadInput, match=r"made with other parameters \(seed, size\): choose anoth"):
+    with refused(BadInput):
         made(folder, seed=5, size=9)
     after = (folder / "data").stat(), files_of(folder)
     assert after[1] == before[1]
@@ -53,36 +54,36 @@ def test_a_folder_of_something_else_is_never_overwritten(tmp_path, content):
     if content is not None:
         (folder / KIND.params_file).write_text(content)
     before = files_of(folder)
-    with pytest.raises(BadInput, match="mine exists and is nothing made up"):
+    with refused(BadInput):
         made(folder)
     assert files_of(folder) == before
 
 
 def test_a_file_in_the_way_and_a_place_that_cannot_be_written_are_refused(tmp_path):
     (tmp_path / "file").write_text("a file")
-    with pytest.raises(BadInput, match="exists and is nothing made up"):
+    with refused(BadInput):
         made(tmp_path / "file")
-    with pytest.raises(BadInput, match=r"m cannot be written \(Not a directory\): choose another"):
+    with refused(BadInput):
         made(tmp_path / "file" / "m")
 
 
 @pytest.mark.parametrize(
-    ("error", "kind", "said"),
+    ("error", "kind"),
     [
-        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), ResourceExhausted, "disk of .* is full"),
-        (OSError(errno.EFBIG, os.strerror(errno.EFBIG)), ResourceExhausted, "limit of file size"),
-        (KeyboardInterrupt(), KeyboardInterrupt, None),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), ResourceExhausted),
+        (OSError(errno.EFBIG, os.strerror(errno.EFBIG)), ResourceExhausted),
+        (KeyboardInterrupt(), KeyboardInterrupt),
     ],
     ids=["a full disk", "a limit of the shell", "an interruption"],
 )
-def test_what_ends_the_writing_leaves_nothing_behind(tmp_path, error, kind, said):
+def test_what_ends_the_writing_leaves_nothing_behind(tmp_path, error, kind):
     def stop(folder):
         fill(folder)
         # Nor would a process that is killed now leave anything under the name.
         assert not (tmp_path / "m").exists()
         raise error
 
-    with pytest.raises(kind, match=said):
+    with refused(kind):
         made(tmp_path / "m", stop)
     assert list(tmp_path.iterdir()) == []
 

@@ -3,11 +3,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from atleastone import some
 from pyscale_stages.errors import BadInput
 from pyscale_stages.synth import population
 from pyscale_stages.synth.cells import radius_px
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.synth.population import simulate
+from refusals import refused
 
 FIELD = SynthParams(seed=1, frames=30, height_px=300, width_px=400, cells=40, radius_px=8)
 
@@ -36,7 +38,7 @@ def test_the_number_of_cells_follows_the_density_profile(profile, division_rate)
 
 def test_cells_press_on_each_other_but_overlap_little():
     crowded = FIELD.model_copy(update={"cells": 140, "division_rate": 0.02})
-    for cells in list(simulate(crowded))[::10]:
+    for cells in some(list(simulate(crowded))[::10]):
         places = np.stack([cells["y_px"], cells["x_px"]], axis=1)
         distance = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
         radius = radius_px(cells)
@@ -77,7 +79,7 @@ def test_cells_move_at_the_asked_speed_where_nobody_pushes():
 def test_track_ids_are_never_used_twice():
     params = FIELD.model_copy(update={"division_rate": 0.1, "density_profile": "burst"})
     last_seen = {}
-    for frame, cells in enumerate(simulate(params)):
+    for frame, cells in some(enumerate(simulate(params))):
         ids = cells["track_id"].tolist()
         assert len(ids) == len(set(ids))
         for track in ids:
@@ -85,9 +87,9 @@ def test_track_ids_are_never_used_twice():
             last_seen[track] = frame
 
 
-@pytest.mark.parametrize(("most", "frame"), [(400, r"\d+"), (30, "0")])
-def test_running_out_of_track_ids_is_refused(monkeypatch, most, frame):
+@pytest.mark.parametrize("most", [400, 30])
+def test_running_out_of_track_ids_is_refused(monkeypatch, most):
     monkeypatch.setattr(population, "MAX_TRACK_ID", most)
     params = FIELD.model_copy(update={"division_rate": 0.2})
-    with pytest.raises(BadInput, match=rf"more than {most} track ids by frame {frame} of 30: use"):
+    with refused(BadInput):
         list(simulate(params))

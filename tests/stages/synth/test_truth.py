@@ -6,6 +6,7 @@ import pytest
 import tifffile
 from scipy import ndimage
 
+from atleastone import some
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
 from pyscale_stages.truth.cells import count_contacts
 
@@ -134,20 +135,20 @@ def test_drift_is_the_shift_between_the_two_coordinate_systems(any_movie):
 
 def test_both_coordinate_systems_are_one_in_frame_0_and_without_drift(any_movie, tmp_path):
     both = (labels_of(any_movie / "truth" / name) for name in ("camera", "specimen"))
-    for camera, specimen in zip(*both, strict=True):
+    for camera, specimen in some(zip(*both, strict=True)):
         np.testing.assert_array_equal(camera[0], specimen[0])
         assert not np.array_equal(camera[-1], specimen[-1])
     params = SynthParams(frames=3, height_px=80, width_px=80, cells=8, radius_px=6, max_drift_px=0)
     truth = write_synthetic_movie(tmp_path / "m", params) / "truth"
-    for file in (truth / "specimen").iterdir():
+    for file in some((truth / "specimen").iterdir()):
         assert file.read_bytes() == (truth / "camera" / file.name).read_bytes()
 
 
 def test_the_movie_shows_light_where_the_camera_labels_are(any_movie):
     movie = tifffile.imread(any_movie / "movie.ome.tif")
-    for channel, labels in enumerate(labels_of(any_movie / "truth" / "camera")):
+    for channel, labels in some(enumerate(labels_of(any_movie / "truth" / "camera"))):
         images = movie[:, channel] if movie.ndim == 4 else movie
-        for image, label in zip(images, labels, strict=True):
+        for image, label in some(zip(images, labels, strict=True)):
             away = ndimage.binary_dilation(label > 0, iterations=3)
             assert np.median(image[label > 0]) > 2 * np.median(image[~away])
             # Counts above the offset follow the cells, not their place before the drift.

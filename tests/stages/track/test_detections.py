@@ -6,6 +6,7 @@ from scipy import ndimage
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.track.detections import detect, joined
+from refusals import refused
 
 RANDOM = np.random.default_rng(5)
 
@@ -36,5 +37,5 @@ def test_a_few_very_large_labels_cost_nothing_and_a_frame_without_cells_has_no_d
     "labels", [np.array([[0, -3]], dtype=np.int16), np.array([[0, 2**31]], dtype=np.uint32)]
 )
 def test_labels_that_no_table_holds_are_refused(labels):
-    with pytest.raises(BadInput, match="frame 4 has labels"):
+    with refused(BadInput):
         detect(labels, 4)

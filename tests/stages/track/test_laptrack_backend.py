@@ -12,6 +12,7 @@ from pyscale_stages.track.distances import Distances
 from pyscale_stages.track.laptrack_backend import link, long_time, refuse_beyond_memory
 from pyscale_stages.track.lineage import tracks_of
 from pyscale_stages.track.params import TrackParams
+from refusals import refused
 
 NEAR = Distances(max_distance_px=15, gap_distance_px=15, splitting_distance_px=15)
 
@@ -94,7 +95,7 @@ def test_more_cells_than_memory_holds_are_refused_with_the_way_out(monkeypatch):
     monkeypatch.setattr(cgroups, "usable_bytes", lambda: 9 * 100 * 100)
     refuse_beyond_memory(crowded)
     monkeypatch.setattr(cgroups, "usable_bytes", lambda: 9 * 100 * 100 - 1)
-    with pytest.raises(ResourceExhausted, match='100 cells .* backend = "overlap"'):
+    with refused(ResourceExhausted):
         refuse_beyond_memory(crowded)
 
 

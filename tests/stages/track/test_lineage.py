@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pyscale_stages.errors import BadInput
 from pyscale_stages.track.detections import Detections
 from pyscale_stages.track.lineage import Tracks, links_of, tracks_of
+from refusals import refused
 
 
 def detections(*frame_and_label):
@@ -47,7 +48,7 @@ def test_tracks_that_merge_and_a_split_of_an_unknown_track_are_refused():
     with pytest.raises(ValueError, match="two predecessors"):
         tracks_of(detections((0, 1), (0, 2), (1, 1)), links((0, 2), (1, 2)))
     broken = Tracks(detections((0, 1)), np.array([1]), links((1, 9)))
-    with pytest.raises(BadInput, match="not among the tracks"):
+    with refused(BadInput):
         links_of(broken)
 
 

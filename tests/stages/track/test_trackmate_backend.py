@@ -29,6 +29,7 @@ from pyscale_stages.track.trackmate_backend import (
     links_of_edges,
     tracker_settings,
 )
+from refusals import refused
 
 NEAR = Distances(15.0, 15.0, 15.0)
 PATIENCE_S = 480.0
@@ -204,7 +205,7 @@ def test_without_jars_and_network_the_way_to_get_them_is_said_soon(label_movie, 
 
 def test_jars_are_those_of_the_parameter_or_the_environment_and_hold_trackmate(tmp_path):
     (tmp_path / "ij-1.54.jar").touch()
-    with pytest.raises(MissingPart, match="holds no TrackMate jar"):
+    with refused(MissingPart):
         jvm.trackmate_jars(tmp_path)
     (tmp_path / "plugins").mkdir()
     (tmp_path / "plugins" / "TrackMate-7.14.0.jar").touch()
@@ -238,7 +239,7 @@ def test_the_heap_follows_the_job_or_its_control_group_and_not_the_node(
 
 
 def test_a_heap_larger_than_the_job_is_refused(unlimited):
-    with pytest.raises(ResourceExhausted, match="more than the 4000 MiB of this job"):
+    with refused(ResourceExhausted):
         jvm.fitting_heap_mib(5000, {"SLURM_MEM_PER_NODE": "4000"})
     with pytest.raises(ResourceExhausted, match="lower it"):
         jvm.fitting_heap_mib(1 << 40, {})

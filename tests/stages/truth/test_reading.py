@@ -14,6 +14,7 @@ from pyscale_stages.truth.reading import (
     refuse_unfit,
     tells,
 )
+from refusals import refused
 
 MOTHER = np.zeros((20, 30), np.uint16)
 MOTHER[4:8, 4:10] = 7
@@ -63,7 +64,7 @@ def test_segmentation_comes_before_markers_and_may_lack_frames(tmp_path):
     labels = own_labels(tmp_path)
     assert [(frame, image.max()) for frame, image in labels.frames(0, 2)] == [(1, 7)]
     labels.refuse_unfit(2)
-    with pytest.raises(BadInput, match="frames up to 1, but the movie has 1 frames"):
+    with refused(BadInput):
         labels.refuse_unfit(1)
 
 
@@ -77,7 +78,7 @@ def test_label_images_are_a_stack_an_image_or_a_file_for_each_frame(tmp_path):
     assert labels_of(tmp_path / "stack.tif") == labels_of(tmp_path / "png") == expected
     assert labels_of(tmp_path / "png" / "t9.png") == expected[:1]
     assert tells(tmp_path / "png") == {"labels"}
-    with pytest.raises(BadInput, match="has 1 label images, .* but the movie has 2 frames"):
+    with refused(BadInput):
         own_labels(tmp_path / "png" / "t9.png").refuse_unfit(2)
 
 
@@ -87,40 +88,41 @@ def test_contacts_are_counted_from_labels_which_alone_have_no_tracks(tmp_path):
     assert len(cells) == 2
     assert contacts.rows() == [(0, 8, int(DAUGHTERS.max()), 4)]
     tifffile.imwrite(tmp_path / "a.tif", MOTHER)
-    with pytest.raises(BadInput, match="has labels but no tracks"):
+    with refused(BadInput):
         own_tracks(tmp_path / "a.tif")
     folder = ctc(tmp_path / "b", "man_seg")
     assert tells(folder) == {"labels"}
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content"),
     [
-        ("a.tif", b"", "a.tif"),
-        ("a.tif", b"II*\0 not a tiff", "a.tif"),
-        ("a.png", b"\x89PNG\r\n\x1a\n", "is not a readable PNG image"),
-        ("a.png", imagecodecs.png_encode(np.zeros((4, 4, 3), np.uint8)), "is a colour image"),
-        ("a.tif", np.full((4, 4), 0.5, np.float32), "values that are not labels"),
-        ("a.tif", np.full((4, 4), -1, np.int16), "values that are not labels"),
-        ("a.csv", b"1,2", "holds no truth that pyscale reads"),
-        ("nowhere", None, "holds no truth that pyscale reads"),
+        ("a.tif", b""),
+        ("a.tif", b"II*\0 not a tiff"),
+        ("a.png", b"\x89PNG\r\n\x1a\n"),
+        ("a.png", imagecodecs.png_encode(np.zeros((4, 4, 3), np.uint8))),
+        ("a.tif", np.full((4, 4), 0.5, np.float32)),
+        ("a.tif", np.full((4, 4), -1, np.int16)),
+        ("a.csv", b"1,2"),
+        ("nowhere", None),
     ],
+    ids=["empty", "a cut TIFF", "a cut PNG", "colours", "fractions", "below zero", "CSV", "absent"],
 )
-def test_what_is_not_understood_is_one_sentence(tmp_path, name, content, said):
+def test_what_is_not_understood_is_one_sentence(tmp_path, name, content):
     if isinstance(content, bytes):
         (tmp_path / name).write_bytes(content)
     elif content is not None:
         tifffile.imwrite(tmp_path / name, content)
-    with pytest.raises(BadInput, match=said) as refused:
+    with refused(BadInput) as raised:
         labels_of(tmp_path / name)
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("table", ["1 2 3\n", "a b c d\n", "1 0 0\n0\n", "\xff"])
 def test_a_damaged_table_of_tracks_is_refused(tmp_path, table):
     ctc(tmp_path / "a", "mask", " ")
     (tmp_path / "a" / "res_track.txt").write_text(table, encoding="latin-1")
-    with pytest.raises(BadInput, match="is not a table of tracks"):
+    with refused(BadInput):
         own_tracks(tmp_path / "a")
 
 
@@ -151,10 +153,10 @@ def test_a_family_of_trackmate_is_divided_into_tracks(tmp_path):
         (2, 2, 1, 2.0, 5.0),
         (2, 3, 1, 2.0, 8.0),
     ]
-    with pytest.raises(BadInput, match="has tracks but no labels"):
+    with refused(BadInput):
         own_labels(file)
     refuse_unfit(file, 3)
-    with pytest.raises(BadInput, match="spots in frames up to 2, but the movie has 2 frames"):
+    with refused(BadInput):
         refuse_unfit(file, 2)
 
 
@@ -167,22 +169,22 @@ def test_tracks_that_trackmate_filtered_away_are_no_truth_and_micrometres_become
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "text",
     [
-        ("", "is not a readable XML file of TrackMate"),
-        ("<TrackMate>", "is not a readable XML file of TrackMate"),
-        ("<svg/>", "gives no pixel size"),
-        ('<TrackMate><Model spatialunits="µm"/></TrackMate>', "gives no pixel size"),
+        "",
+        "<TrackMate>",
+        "<svg/>",
+        '<TrackMate><Model spatialunits="µm"/></TrackMate>',
     ],
 )
-def test_other_xml_is_no_truth(tmp_path, text, said):
+def test_other_xml_is_no_truth(tmp_path, text):
     (tmp_path / "a.xml").write_text(text, encoding="utf-8")
-    with pytest.raises(BadInput, match=said):
+    with refused(BadInput):
         own_tracks(tmp_path / "a.xml")
 
 
 def test_an_edge_to_nowhere_and_merging_tracks_are_refused(tmp_path):
-    with pytest.raises(BadInput, match="is not a readable XML file of TrackMate"):
+    with refused(BadInput):
         own_tracks(trackmate(tmp_path / "a.xml", [(0, 77)]))
-    with pytest.raises(BadInput, match="tracks merge in .*a.xml at the spot 3"):
+    with refused(BadInput):
         own_tracks(trackmate(tmp_path / "a.xml", [(0, 3), (1, 3)]))

@@ -7,6 +7,7 @@ from drawn import assert_labels_stand_apart, caption, layers
 from madeupgrid import made_up
 from pyscale.report import palette
 from pyscale.report.figures import NothingToDrawError, call_parts, size_speedup, size_time
+from refusals import refused
 
 SIZES = (224, 448, 896, 1344, 2016, 2352)
 
@@ -48,9 +49,9 @@ def test_no_label_touches_another(request, which, width_mm):
 def test_one_device_has_times_and_nothing_to_compare_and_one_size_no_lines():
     results = made_up(("cpu",), (224, 448), repeats=1, parts=False)
     assert len(layers(size_time(results), "geom_point")[-1].data) == 2
-    with pytest.raises(NothingToDrawError, match="of ratios over sizes"):
+    with refused(NothingToDrawError):
         size_speedup(results)
-    with pytest.raises(NothingToDrawError, match="parts of its calls"):
+    with refused(NothingToDrawError):
         call_parts(results)
     plot = size_time(made_up(sizes=SIZES[:1], repeats=1, references=False))
     assert not layers(plot, "geom_line")

@@ -7,6 +7,7 @@ from drawn import caption, layers
 from pyscale.analysis.comparison import comparison as compared
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.figures import NothingToDrawError, comparison, size_sweep
+from refusals import refused
 
 
 def trials(factor=1.0, counts=(1, 2), repeats=6):
@@ -110,7 +111,7 @@ def test_more_devices_than_colours_are_told_apart_by_their_shapes():
 
 
 def test_nothing_in_common_and_an_empty_table_are_nothing_to_draw(published):
-    with pytest.raises(NothingToDrawError, match="in common"):
+    with refused(NothingToDrawError):
         comparison(compared(trials(counts=(1,)), trials(counts=(2,))))
-    with pytest.raises(NothingToDrawError, match="no rows"):
+    with refused(NothingToDrawError):
         size_sweep(published.clear(), wall_s="time_s")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
+from atleastone import some
 from browser.reports import MADE_UP, written
 from pyscale.report import wording
 
@@ -109,7 +110,7 @@ def test_every_number_is_the_one_of_its_place_in_the_csv(report, numbers):
 
 
 def test_every_number_is_written_as_the_report_writes_it(name, numbers):
-    for one in numbers:
+    for one in some(numbers):
         exact = json.loads(one.value)
         column = one.column.removesuffix("_low").removesuffix("_high")
         only = WRITTEN if name in OVER_N else OF_GRIDS if name == "grid" else {}

@@ -5,6 +5,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from drawn import layers
 from madeupreconstruct import ENTRIES, Entry, made_up, reconstruction
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings, reconstruct_findings
 from pyscale.references.files import all_references
@@ -170,5 +171,6 @@ def test_a_drift_that_rounds_to_nothing_has_no_sign():
 
 def test_one_rank_alone_has_a_figure_in_one_column_too():
     alone = made_up(ENTRIES[:1], ranks=(1,), repeats=1)
-    components(alone, width_mm=88)
-    component_shares(alone, width_mm=88)
+    (marks, *_) = layers(components(alone, width_mm=88), "geom_point")
+    bars, *_ = layers(component_shares(alone, width_mm=88), "geom_col")
+    assert set(marks.data["workers"]) == set(bars.data["place"]) == {1}
