@@ -32,6 +32,9 @@ REQUIRE_PARTS = "PYSCALE_TEST_REQUIRE_ALL"
 """Set where a missing part must fail a test instead of skipping it, as in CI."""
 SLOW_TOO = {"smoke", "images"}
 """Marks of tests that take time too, and that say where they are run."""
+SLOW_FIXTURES = {"browser", "cluster_of_the_session", "engine", "ranks"}
+PART_FIXTURES = {"engine", "missing"}
+"""Fixtures of tests that skip where a part of the machine is absent."""
 
 # A busy machine may take seconds over what usually takes none, and what an example finds must be
 # found by the change that made it, and not by a later one that draws the example.
@@ -49,8 +52,10 @@ def pytest_collection_modifyitems(items):
         if "built_images" in fixtures:
             item.add_marker("images")
         marks = {mark.name for mark in item.iter_markers()}
-        if fixtures & {"browser", "engine", "ranks"} or marks & SLOW_TOO:
+        if fixtures & SLOW_FIXTURES or marks & SLOW_TOO:
             item.add_marker("slow")
+        if fixtures & PART_FIXTURES and "images" not in marks:
+            item.add_marker("part")
 
 
 def pytest_configure(config):

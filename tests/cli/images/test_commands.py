@@ -72,8 +72,6 @@ def test_verify_without_any_image_is_refused(run, folder):
     [
         ["verify", "contcat"],
         ["inspect", "contcat"],
-        ["push", "contcat", "oras://registry.example/lab"],
-        ["push", "track", "contcat", "oras://127.0.0.1:1/lab"],
         ["build", "contcat"],
     ],
 )
