@@ -191,16 +191,16 @@ def recorded(text: str, mutant: Mutant, found: str) -> str:
 def main(words: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Try the chosen mutants, tell of each and of each room, and hold them against the record."""
     parser = argparse.ArgumentParser(description=f"Try the mutants of {LIST}.")
-    parser.add_argument("--only", nargs="+", metavar="ID", help="these instead of all")
+    parser.add_argument("--only", nargs="+", metavar="ID", default=[""], help="or rooms; all")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time (2)")
     parser.add_argument("--record", action="store_true", help=f"write outcomes into {LIST}")
     asked, start_s = parser.parse_args(words), time.monotonic()
-    chosen = [one for one in mutants(root) if asked.only is None or one["id"] in asked.only]
+    chosen = [one for one in mutants(root) if one["id"].startswith(tuple(asked.only))]
     worse, rooms, text = [], Counter[tuple[str, str]](), (root / LIST).read_text(encoding="utf-8")
     for mutant, (found, why) in zip(chosen, outcomes(root, chosen, asked.jobs), strict=True):
         rooms[mutant["id"].rpartition("-")[0], found] += 1
         text = recorded(text, mutant, found)
-        if found in {LOST, NOT_GREEN} or (found == SURVIVED and "survives" not in mutant):
+        if found in {LOST, NOT_GREEN} or (found == SURVIVED and mutant.get("killed")):
             worse.append(f"{mutant['id']} {found} ({why}): {mutant['file']}, {mutant['function']}")
     if asked.record:
         (root / LIST).write_text(text, encoding="utf-8")
