@@ -93,6 +93,10 @@ cluster: setup
 	scripts/provide_slurm.sh
 	PYTHONPATH=tests $(BIN)/python scripts/run_cluster.py
 
+# Whether tests notice each mistake of a fixed list, within 40 minutes on two cores.
+mutants: setup
+	$(BIN)/python scripts/mutants.py --jobs 2
+
 bench: setup parts
 	set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script; done
 

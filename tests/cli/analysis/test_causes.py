@@ -280,6 +280,13 @@ def test_a_wait_that_was_not_measured_is_said_and_not_guessed():
     assert "contention" not in [cause.code for cause in found.causes]
 
 
+def test_where_no_worker_computed_there_is_no_growth_of_the_work(new_run):
+    builder = new_run().trial("segment", computing(100.0, read=2.0))
+    (found,) = of_run(builder.trial("segment", [{"read": 60.0}] * 2))
+    assert found.inflation is None
+    assert "work-inflation" in found.not_measured
+
+
 def test_sureness_needs_six_trials_on_either_side():
     trials, workers = tables("start-up", seeds=1)
     (found,) = limits(trials.filter(pl.col("trial") != "0-n1-b0"), workers)

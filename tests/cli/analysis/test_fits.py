@@ -148,6 +148,8 @@ def test_a_value_at_the_end_of_its_range_says_so():
     found = fit("amdahl", [1, 2, 4, 8], [1000, 510, 245, 124])
     assert found.refusal is None
     assert (found.parameters["f"].value, found.parameters["f"].at_bound) == (0, True)
+    # A time has no range that it could be at the end of.
+    assert not found.parameters["t1_s"].at_bound
     assert found.parameters["f"].high > 0
     assert found.superlinear_at
 

@@ -46,6 +46,16 @@ def test_a_request_follows_from_what_was_used(new_run, every_task, given, expect
     assert {name: getattr(found, name) for name in expected} == expected
 
 
+def test_a_request_follows_from_the_tasks_of_its_own_stage_alone(new_run):
+    run = new_run()
+    for stage, task_s in (("segment", 100.0), ("track", 300.0)):
+        run.trial(stage, [{"compute": 2 * task_s}])
+        run.trial(stage, [{"compute": task_s}] * 2)
+    fastest = choices(configurations(run.trials), run.trials, objectives=["fastest"])
+    found = {choice.stage: request_of(choice, run.trials).longest_task_s for choice in fastest}
+    assert found == pytest.approx({"segment": 100.0, "track": 300.0}, abs=1)
+
+
 def test_a_worker_that_did_tasks_in_turn_does_not_tell_how_long_one_takes():
     times = pl.DataFrame(
         {"stage": "a", "workers": 1, "wall_s": 240.0, "task": "w0", "tasks_done": [4]}

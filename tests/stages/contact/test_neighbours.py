@@ -33,6 +33,10 @@ def test_cells_on_a_line_are_neighbours_of_the_next_along_it(direction):
     assert edges_of(*np.outer(places, direction).tolist()) == [(0, 2), (0, 3), (1, 3)]
 
 
+def test_cells_on_a_line_across_the_way_to_the_corner_are_neighbours_of_the_next_too():
+    assert edges_of((103, 97), (98, 102), (99, 101), (100, 100)) == [(0, 3), (1, 2), (2, 3)]
+
+
 def test_ends_of_a_line_with_float_noise_stay_apart_and_coincident_cells_are_neighbours():
     noise = np.array([1e-15, 0, -1e-15, 2e-15, 0])
     edges = edges_of(*zip(10 + noise, [40, 10, 30, 0, 20], strict=True))

@@ -52,9 +52,10 @@ def test_tables_of_many_rows_are_written_alike_from_one_window_or_many(tmp_path)
     assert written[0] == written[1]
 
 
-def test_frames_and_labels_are_those_of_the_movie_and_the_record_counts_contacts(bench, movie_of):
+def test_frames_and_labels_are_those_of_the_movie_and_the_record_counts_them(bench, movie_of):
     frames = random_movie(3)
-    out = bench.done("run", movie_of(frames), frames=(5, 7))
+    assert bench.run("run", movie_of(frames), frames=(5, 7)).counters.frames == 2
+    out = bench.folder / "out"
     cells = pl.read_parquet(out / "cells.parquet")
     assert cells["frame"].unique().to_list() == [5, 6]
     for frame in (5, 6):

@@ -1,8 +1,11 @@
 """Which batches are timed: x is the number of a patch, and batches have four."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from patchsets import READ_BYTES
+from pyscale_stages.loader import windows
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.windows import batches_to_time, late_start, time_window
 from pyscale_stages.ranks.group import Group
@@ -120,3 +123,13 @@ def test_a_window_is_whole_rounds_of_the_loader_processes(num_workers, opening, 
 def test_ranks_that_start_apart_are_warned_of_and_nearly_at_one_moment_not():
     assert late_start([100.0, 100.1], [1.0, 2.0]) == ""
     assert "began 0.3 s apart and the shortest took 1 s" in late_start([5.0, 5.3], [1.0, 2.0])
+
+
+def test_slides_are_as_cold_as_the_one_of_which_least_is_proved(monkeypatch):
+    states = {"one": "verified-cold", "other": "evicted-unverified"}
+    found = SimpleNamespace
+    monkeypatch.setattr(
+        windows, "evict_all", lambda files: [found(state=states[file.stem]) for file in files]
+    )
+    assert windows.evict_slides(["one.tif", "other.tif"]) == "evicted-unverified"
+    assert windows.evict_slides(["one.tif"]) == "verified-cold"
