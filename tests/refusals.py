@@ -171,6 +171,7 @@ class _Test:
         for name, place in self._places.items():
             words = re.sub(place, f"<{name}>", words)
         words = re.sub(_RUN, self._number, words)
+        words = re.sub(r"(.)\1{99,}", r"\1…", words)
         place, words = len(self._said), " ".join(words.split())
         self._said.append(words)
         if self._refusals.renews:

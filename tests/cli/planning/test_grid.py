@@ -164,12 +164,16 @@ ALONE = {"versus": None, "against": None}
         pytest.param(suite(stages={"segment_full_cpu": OTHER}), {}, id="a second entry named"),
         pytest.param("system", BOTH, id="storage measures the machine"),
         pytest.param("loader", BOTH, id="loader has ranks that meet, and"),
-        pytest.param("labels", {"start": ("tepid",)}, id="has start = tepid"),
     ],
 )
 def test_a_grid_or_choice_that_cannot_be_is_refused(of, chosen):
     with refused(UserError):
         points(load_suite(of) if isinstance(of, str) else of, chosen)
+
+
+def test_an_unknown_start_is_refused_of_any_stage():
+    with pytest.raises(UserError, match="has start = tepid: choose from cold, warm"):
+        points(load_suite("labels"), {"start": ("tepid",)})
 
 
 class TestStarts:

@@ -190,7 +190,7 @@ def test_a_program_that_speaks_without_pause_is_ended_in_time(step):
 )
 def test_a_program_that_fails_is_told_in_a_sentence(step, program):
     keys = {"at_most_s": 1} if "sleep" in program else {}
-    step.refused(program, **keys)
+    assert "\n" not in step.refused(program, **keys)
 
 
 def test_a_call_that_overwrites_what_another_left_is_found(step, tmp_path):
