@@ -1,6 +1,7 @@
 """Emitted batch scripts on a real Slurm: they compute what `pyscale run` computes."""
 
 import json
+import shlex
 import sys
 
 import pytest
@@ -90,7 +91,7 @@ def test_scripts_compute_the_same_bytes_as_a_run(slurm, home, emit, of_one_machi
 @pytest.mark.slow
 def test_scripts_let_ranks_on_two_nodes_find_each_other(runs, slurm, home):
     (home / "rank.py").write_text(RANK)
-    step = f"{sys.executable} {home}/rank.py {{input}} {{output}}"
+    step = f"{sys.executable} {shlex.quote(str(home))}/rank.py {{input}} {{output}}"
     (home / "data.txt").write_text("what they read")
     runs.say(
         *("run", "--step", step, "--split", "ranks", "--output", "told.txt", "--check", "none"),

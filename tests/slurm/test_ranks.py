@@ -59,15 +59,25 @@ def places(told):
     return [tuple(line.split()) for line in told.read_text().splitlines()]
 
 
-def test_ranks_of_a_step_on_two_nodes_find_each_other(runs):
+def test_ranks_of_a_step_on_two_nodes_find_each_other_and_one_that_is_killed_is_named(runs):
     program = runs.home / "rank.py"
     program.write_text(RANK)
     step = f"{sys.executable} {program} {{input}} {{output}}"
     process = runs.command(
         *runs.on_cluster("--step", step, "--split", "ranks", "--output", "told.txt"),
-        *("--check", "none", "--data", runs.data, "--workers", "3"),
+        *("--check", "none", "--data", runs.data, "--workers", "3", "--cache", "asis"),
     )
+    with runs.in_its_middle(process, "w0", "w2") as (first, last):
+        assert {first.node, last.node} == set(runs.slurm.nodes)
+        os.kill(last.pid, signal.SIGKILL)
     runs.completed(process)
+    (failure,) = runs.events("trial_failed")
+    assert f"w2: the process on {last.node} was killed by SIGKILL" in failure.detail
+    assert runs.set_aside() == ["step-n3-b1.failed-1"]
+    for task in ("w0", "w1"):
+        other = error_of(runs.run.path / "tasks" / "step-n3-b1.failed-1" / task)
+        assert other.kind == "LostRank"
+
     (trial,) = runs.run.plan.trials
     found = places(runs.run.output(trial) / "told.txt")
     assert {node for node, _ in found} == set(runs.slurm.nodes)
@@ -75,27 +85,15 @@ def test_ranks_of_a_step_on_two_nodes_find_each_other(runs):
     assert len(runs.jobs) == 1
 
 
-def test_a_rank_that_is_killed_ends_all_is_named_and_the_trial_is_tried_again(runs):
+def test_ranks_that_load_from_two_nodes_are_timed_in_step(runs):
     (runs.home / "tiny.toml").write_text(SUITE)
     slides = runs.home / "my slides, [new]"
     write_slides(slides, SlidesParams(slides=3, height_px=512, width_px=512))
     site = runs.site(memory_gib=1, more="tasks_per_node = 1\n")
-    process = runs.command(
-        *runs.on_cluster("tiny.toml", "--data", slides, "--workers", "2", site=site)
-    )
-    with runs.in_its_middle(process, "w0", "w1") as launches:
-        assert {launch.node for launch in launches} == set(runs.slurm.nodes)
-        os.kill(launches[1].pid, signal.SIGKILL)
-    runs.completed(process)
-    (failure,) = runs.events("trial_failed")
-    why = f"{launches[1].node} was killed by SIGKILL"
-    assert why in failure.detail
-    aside = runs.run.path / "tasks" / "loader-n2-b1.failed-1"
-    assert runs.set_aside() == [aside.name]
-    other = error_of(aside / "w0")
-    assert other.kind == "LostRank"
-    assert why in other.message
-
+    # The process of a rank, and its worker.
+    site.write_text(site.read_text().replace("cpus = 1", "cpus = 3"))
+    words = ("tiny.toml", "--data", slides, "--workers", "2")
+    runs.completed(runs.command(*runs.on_cluster(*words, site=site)))
     (trial,) = runs.run.plan.trials
     results = [read_task(runs.run.task(trial, name)).result for name in trial.window_tasks]
     loading = [found for result in results if (found := result.of(Loading)[0])]
@@ -103,8 +101,8 @@ def test_a_rank_that_is_killed_ends_all_is_named_and_the_trial_is_tried_again(ru
     assert [len(window.steps_s) for window in in_step] == [BATCHES, BATCHES]
     assert [each.slides for each in loading] == [2, 1]
     assert len({each.checksum for each in loading}) == 2
-    table = pl.read_parquet(runs.run.path / "loading.parquet")
-    assert set(table["node"]) == set(runs.slurm.nodes)
+    table = pl.read_parquet(runs.run.path / "loading.parquet").sort("rank")
+    assert table["node"].to_list() == list(runs.slurm.nodes)
     assert set(table["cache_state"]) == {"verified-cold"}
     points = pl.read_csv(runs.run.report / "benchmark_loader.csv")
     assert points.select("workers", "failed", "oversubscribed").rows() == [(2, 0, False)]
