@@ -26,7 +26,7 @@ def fill(disk, *, but_kib):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("fresh")
-@pytest.mark.parametrize("left_kib", [16, 1040])
+@pytest.mark.parametrize("left_kib", [16, 1028])
 def test_a_full_disk_is_one_sentence_and_the_run_can_be_finished(
     pyscale, labels, small_disk, left_kib
 ):
