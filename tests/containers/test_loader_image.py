@@ -12,6 +12,8 @@ from pyscale.store.taskfiles import read_task
 from pyscale_stages.loading import Loading
 from pyscale_stages.slides.synthetic import SlidesParams, write_slides
 
+pytestmark = pytest.mark.images
+
 PARAMS = {
     "num_workers": 2,
     "batch_size": 4,
@@ -35,8 +37,6 @@ start_method = "fork"
 OWN = """
 from pyscale_stages.loader.factories import factory_of
 from pyscale_stages.loader.params import LoaderParams
-
-pytestmark = pytest.mark.images
 
 def make_dataset(*settings):
     return factory_of(LoaderParams(patch_px=64))(*settings)
