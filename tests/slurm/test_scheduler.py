@@ -88,12 +88,19 @@ def test_where_a_job_runs_what_it_waits_for_and_since_when(ours, endless, monkey
     assert ours.seen()[running] == job
 
 
-def test_how_jobs_ended_by_the_queue_and_by_the_accounts(ours, endless, missing):
+def test_memory_that_ran_out_is_told_with_how_much_there_was(ours, tmp_path, missing):
     if not cgroups.can_limit_memory():
         missing("memory limits by cgroups", cgroups.HOW_TO_GET_THEM)
-    script = endless.with_name("memory.sh")
+    script = tmp_path / "memory.sh"
     script.write_text(f"#!/bin/sh\n{OVER_ITS_MEMORY}\n")
-    memory = ours.submit("--mem=100M", script)
+    job = ours.submit("--mem=100M", script)
+    jobs, ends = ours.told(job)
+    for cause in (cause_of(job, jobs[job], None), cause_of(job, None, ends[job])):
+        assert cause.kind == "OutOfMemory"
+    assert ends[job].memory_bytes == 100 * MIB
+
+
+def test_how_jobs_ended_by_the_queue_and_by_the_accounts(ours, endless):
     done = ours.submit("--wrap=true")
     failed = ours.submit("--wrap=exit 3")
     killed = ours.submit("--wrap=kill -SEGV $$")
@@ -104,16 +111,15 @@ def test_how_jobs_ended_by_the_queue_and_by_the_accounts(ours, endless, missing)
     cancel([ran, waited])
     # What has ended, or is not known any more, is no error.
     cancel([waited, "999999"])
-    ids = (memory, done, failed, killed, not_started, ran, waited)
+    ids = (done, failed, killed, not_started, ran, waited)
     jobs, ends = ours.told(*ids)
     assert [jobs[job_id].state for job_id in ids] == [
-        *("OUT_OF_MEMORY", "COMPLETED", "FAILED", "FAILED", "FAILED", "CANCELLED", "CANCELLED")
+        *("COMPLETED", "FAILED", "FAILED", "FAILED", "CANCELLED", "CANCELLED")
     ]
     assert jobs[other].alive
-    for job_id, kind in ((memory, "OutOfMemory"), (ran, "Cancelled"), (waited, "Cancelled")):
-        assert cause_of(job_id, jobs[job_id], None).kind == kind
-        assert cause_of(job_id, None, ends[job_id]).kind == kind
-    assert ends[memory].memory_bytes == 100 * MIB
+    for job_id in (ran, waited):
+        assert cause_of(job_id, jobs[job_id], None).kind == "Cancelled"
+        assert cause_of(job_id, None, ends[job_id]).kind == "Cancelled"
     assert ends[ran].cancelled_by is not None
     assert [ends[waited].node, ends[waited].elapsed_s] == ["", 0]
     assert [ends[job_id].exit_code for job_id in (done, failed)] == [0, 3]
