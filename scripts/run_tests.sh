@@ -28,7 +28,7 @@ rest)
     failed=0
     echo "== Tests of the cluster, which mostly wait, in the background: $cluster_log"
     # In place of its shell, which would keep signals from it.
-    (exec "$pytest" --durations=15 tests/slurm) >"$cluster_log" 2>&1 &
+    (exec "$pytest" --durations=15 -m 'not images' tests/slurm) >"$cluster_log" 2>&1 &
     cluster=$!
     # A Ctrl-C reaches only what is in the foreground.
     trap 'kill -INT "$cluster" 2>/dev/null; wait "$cluster"; exit 130' INT TERM
@@ -45,6 +45,6 @@ rest)
     exit $failed
     ;;
 images)
-    side_by_side -m images tests/containers tests/integration
+    side_by_side -m images tests/containers tests/integration tests/slurm
     ;;
 esac

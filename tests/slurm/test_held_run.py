@@ -14,6 +14,7 @@ from trials import launched, outputs
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.smoke
 def test_a_whole_suite_is_one_job_and_computes_what_one_machine_does(
     runs, of_one_machine, monkeypatch
 ):

@@ -1,4 +1,4 @@
-"""The whole pipeline on a real movie, in one job of a real cluster, from the images."""
+"""The whole pipeline on a real movie, in one job of a real cluster."""
 
 import polars as pl
 import pytest
@@ -12,19 +12,26 @@ MEMORY_GIB = 3.5
 FRAMES = 4
 
 
+@pytest.fixture
+def of_images(request, monkeypatch):
+    """Say that stages run from their images, where they do."""
+    if request.param == "apptainer":
+        folder = request.getfixturevalue("built_images").path
+        monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(folder))
+    monkeypatch.setenv("PYSCALE_RUNTIME", request.param)
+    return request.param == "apptainer"
+
+
 @pytest.mark.slow
-def test_the_pipeline_runs_from_images_in_one_job_and_is_reported(
-    runs, built_images, shared_data, monkeypatch
-):
-    monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(built_images.path))
+@pytest.mark.parametrize(
+    "of_images", ["native", pytest.param("apptainer", marks=pytest.mark.images)], indirect=True
+)
+def test_the_pipeline_runs_in_one_job_and_is_reported(runs, of_images, shared_data):
     movie = runs.home / "cells.ome.tif"
     whole = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
     write_movie(movie, tifffile.imread(whole, key=range(FRAMES)), "TYX")
-    process = runs.command(
-        *runs.on_cluster("pipeline", "--data", movie, site=runs.site(memory_gib=MEMORY_GIB)),
-        *("--runtime", "apptainer"),
-    )
-    runs.completed(process)
+    site = runs.site(memory_gib=MEMORY_GIB)
+    runs.completed(runs.command(*runs.on_cluster("pipeline", "--data", movie, site=site)))
     assert len(runs.jobs) == 1
     status = runs.status()
     assert status["state"] == "complete"
@@ -34,7 +41,8 @@ def test_the_pipeline_runs_from_images_in_one_job_and_is_reported(
     tasks = pl.read_parquet(runs.run.path / TASKS_FILE)
     windows = tasks.filter(pl.col("verb") == "run")
     assert set(windows["node"]) <= set(runs.slurm.nodes)
-    assert windows["image_sha256"].null_count() == 0
+    assert windows["image_sha256"].null_count() == (0 if of_images else windows.height)
     assert windows["memory_used_share"].is_between(0.001, 1).all()
     spans = pl.read_parquet(runs.run.path / SPANS_FILE)
-    assert (spans.filter(pl.col("phase") == "container_start")["wall_s"] > 0).all()
+    started_s = spans.filter(pl.col("phase") == "container_start")["wall_s"]
+    assert (started_s.is_empty(), (started_s > 0).all()) == (not of_images, True)
