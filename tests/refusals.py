@@ -158,6 +158,8 @@ class _Test:
             # Of an image that was just built.
             "HASH": r"\b[0-9a-f]{12}(?=…)",
             "NODE": rf"(?:(?<=\bon )|(?<=, )){re.escape(node_name())}\b",
+            # polars shortens what is long, like the folder of a test.
+            "FILE": r"(?<=\(os error 2\): )\S+?(?: \(set POLARS_VERBOSE=1 [^)]*\))?(?=\):)",
             # Where a file ends depends on the build of the library that packed it.
             "NUMBER": r"(?:(?<=byte )|(?<=offset ))\d+",
             # So does what torch says of a device that is not there.
