@@ -52,7 +52,7 @@ def main() -> None:
     told = subprocess.run(
         [BIN / "pip", "config", "list"], check=True, capture_output=True, text=True
     )
-    line = [BIN / "uv", "pip", "install", "--native-tls", *constraints]
+    line = [BIN / "uv", "pip", "install", "--system-certs", *constraints]
     # As pip does: a site's own build of torch counts as newer than that of the index.
     line += ["--index-strategy", "unsafe-best-match", "--editable", f".[{extras}]"]
     variables = os.environ | uv_variables(told.stdout) | {"VIRTUAL_ENV": str(BIN.parent)}
