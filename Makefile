@@ -50,8 +50,10 @@ test-all: test
 	$(MAKE) parts types $(CELLPOSE4)/.complete
 	PYSCALE_TEST_CELLPOSE4=$(CELLPOSE4) scripts/run_tests.sh rest
 
+# Leaves what they were made from, so that CI tests them again where that has changed.
 test-images: setup parts
 	scripts/run_tests.sh images
+	git ls-tree -r HEAD containers | sha256sum >$(CACHE)/images-tested
 
 # The tests to run after a change: what needs no part and no network, and ends within a second.
 unit: setup
