@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 DEMO_REPEATS ?= 6
 
 .PHONY: setup parts images demo test test-all test-images unit golden refusals lint types check docs fuzz \
-	cluster bench model locks debian-locks clean
+	cluster mutants bench model locks debian-locks clean
 
 # Everything; the demo needs less.
 setup: .venv/.all
