@@ -18,6 +18,7 @@ from pyscale.analysis.intervals import (
     repeats_needed,
     resampled_medians,
     resamples,
+    sureness,
 )
 
 TIMES = st.floats(0.01, 1e5, allow_nan=False)
@@ -27,6 +28,8 @@ TIMES = st.floats(0.01, 1e5, allow_nan=False)
     ("trials", "confidence", "interval"),
     [
         ([1, 2, 3, 4, 5], 0.95, None),
+        # What covers no more than is asked for will do.
+        ([1, 2], 0.5, (1, 2, 0.5)),
         ([1, 2, 3, 4, 5], 0.93, (1, 5, 0.9375)),
         ([6, 1, 5, 2, 4, 3], 0.95, (1, 6, 0.96875)),
         # Ranks 2 and 8 of 9 cover 96.1 %, ranks 3 and 7 only 82.0 %.
@@ -178,3 +181,16 @@ def test_arms_that_are_drawn_by_themselves_are_independent():
     arm = np.random.default_rng(3).lognormal(0, 0.03, 500)
     one, other = resampled_medians([arm, arm], paired=False).T
     assert abs(np.corrcoef(one, other)[0, 1]) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("share", "named"),
+    [
+        (None, "unknown"),
+        *((0.0, "undecided"), (0.799, "undecided")),
+        *((0.8, "likely"), (0.949, "likely")),
+        *((0.95, "sure"), (1.0, "sure")),
+    ],
+)
+def test_a_share_of_resamples_is_named_from_the_least_on(share, named):
+    assert sureness(share) == named

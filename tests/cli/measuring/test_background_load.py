@@ -10,7 +10,6 @@ import pytest
 
 from pyscale.measuring import background_load
 from pyscale.measuring.background_load import look_around
-from pyscale.store.records import Bystanders, Surroundings
 
 pytestmark = pytest.mark.slow
 
@@ -86,25 +85,3 @@ def test_the_machine_is_named_with_all_its_processors():
     seen = look_around()
     assert seen.node
     assert seen.cores == os.cpu_count()
-
-
-def seen(pyscale_tasks=0, runnable=0, cores=4):
-    return Bystanders(node="n", cores=cores, pyscale_tasks=pyscale_tasks, runnable=runnable)
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "threads", "disturbed"),
-    [
-        (seen(), seen(), 4, False),
-        (seen(pyscale_tasks=1), seen(), 1, True),
-        (seen(), seen(pyscale_tasks=2), 1, True),
-        (seen(runnable=3), seen(), 1, False),
-        (seen(runnable=3), seen(), 2, True),
-        (seen(), seen(runnable=1), 4, True),
-        (seen(), seen(), 8, False),
-    ],
-)
-def test_a_trial_is_disturbed_by_other_tasks_and_where_cores_do_not_suffice(
-    start, end, threads, disturbed
-):
-    assert Surroundings(start=start, end=end).disturb(threads) == disturbed

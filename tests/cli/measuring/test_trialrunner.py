@@ -115,6 +115,23 @@ class TestMoreWindowsThanWorkers:
         assert [name for name, _ in joined] == [f"w{window}" for window in range(8)]
 
 
+def test_a_trial_that_failed_says_nothing_of_which_windows_take_long(make, tmp_path):
+    counts = {"workers": (1, 2, 4), "chunks_per_worker": 2, "repeats": 1, "retries": 0}
+    plan = make(only=("register_denoise",), **counts)
+    _, failed, last = plan.trials
+    slowest = failed.window_tasks[-1]
+
+    def behaviour(trial, task, spec):
+        if (trial, task) == (failed.id, slowest):
+            return MockEnd(returncode=1, wall_s=100.0)
+        return MockEnd(wall_s=len(range(*spec.frames))) if spec.frames else MockEnd()
+
+    executor = MockExecutor(behaviour)
+    run = RunFolder.create(tmp_path / "runs", plan)
+    assert carry_out(run, executor) == (failed.id,)
+    assert started_of(executor, last.id)[: len(last.windows)] == [*last.window_tasks]
+
+
 def test_as_many_windows_as_workers_start_in_the_order_of_the_movie(run):
     executor = MockExecutor(slow_at_the_end)
     carry_out(run, executor)

@@ -135,6 +135,19 @@ class TestOfAGrid:
             sweep(workers=(1, 9))
 
 
+@pytest.mark.parametrize(("own_frames", "counts"), [("", {1, 2, 4, 8}), (3, {1, 2})])
+def test_without_worker_counts_no_more_are_measured_than_the_movie_has_frames_for(
+    tmp_path, monkeypatch, movie, own_frames, counts
+):
+    monkeypatch.chdir(tmp_path)
+    each = f"frames_per_worker = {own_frames}\n" if own_frames else ""
+    own = f'name = "own"\nsummary = "mine"\n{each}[stages.register_denoise]\n'
+    (tmp_path / "own.toml").write_text(own + 'inputs = { frames = "movie" }\n')
+    given = {"repeats": 1, "executor": "slurm", "site": "plain", "data": str(movie)}
+    trials = plan_run("own.toml", settings_for("own.toml", given)).trials
+    assert {trial.workers for trial in trials} == counts
+
+
 @pytest.mark.parametrize(
     "changes",
     [

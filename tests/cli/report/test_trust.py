@@ -57,6 +57,13 @@ def test_the_grade_of_a_stage_has_its_reason_or_a_note(judged, walls_s, of_all, 
     assert told in (*track.reasons, *track.notes) if told else track.notes == ()
 
 
+@pytest.mark.parametrize(("at_2_s", "trust"), [([6.0, 7.0], "with care"), ([4.6, 4.6], "yes")])
+def test_few_trials_cost_trust_only_where_their_ranges_leave_another_n_the_better(
+    judged, at_2_s, trust
+):
+    assert judged({1: [9.0, 9.0], 2: at_2_s}, agreement=1.0).trust == trust
+
+
 def test_another_n_that_computes_something_else_asks_for_care(broken):
     segment, track = of_stage(broken, "segment"), of_stage(broken, "track")
     assert (track.trust, track.best_value) == ("with care", 2)

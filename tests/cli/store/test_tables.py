@@ -15,6 +15,7 @@ from pyscale.store.tables import (
     TIMINGS_FILE,
     build_tables,
     call_schema,
+    read_table,
     span_schema,
     task_schema,
     timing_schema,
@@ -53,6 +54,7 @@ def test_the_tables_have_the_columns_that_they_say(run):
     assert dict(tables.timings.schema) == timing_schema()
     assert tasks["windows"].to_list() == [1, 2, 2, 2, 2]
     assert tasks["task"].to_list() == ["w0", "w0", "w1", "merge", "check"]
+    assert tasks["position"].to_list() == [0, 1, 1, 1, 1]
 
 
 PARTS = {
@@ -75,6 +77,15 @@ def test_a_table_of_what_not_all_stages_do_is_written_while_there_are_any_rows(r
         (run.path / name).touch()
     write_tables(run.path, build_tables(run))
     assert not (run.path / name).exists()
+
+
+def test_tables_are_read_from_a_folder_whose_name_would_be_a_pattern(run, tmp_path):
+    folder = tmp_path / "mine [ab]*"
+    folder.mkdir()
+    tables = build_tables(run)
+    write_tables(folder, tables)
+    assert read_table(folder, "tasks").equals(tables.tasks)
+    assert read_table(folder, "calls").is_empty()
 
 
 @pytest.mark.parametrize("held_s", [0.0, 0.5])
@@ -160,6 +171,39 @@ def test_each_node_of_a_trial_has_its_own_page_cache_and_its_own_bystanders(run)
     assert [task["cache_asked"] for task in found] == ["cold", "cold"]
     # One worker and three others fit on the four cores of a; on b there are four others.
     assert [task["disturbed"] for task in found] == [False, True]
+
+
+def test_on_its_own_machine_a_trial_has_what_pyscale_itself_prepared_and_saw(run):
+    found = [row(run, task) for task in ("w0", "merge")]
+    assert [task["cache_asked"] for task in found] == ["cold", None]
+    assert [task["disturbed"] for task in found] == [False, False]
+    file = run.trial(run.plan.trial(TRIAL)) / "surroundings.json"
+    start = Surroundings.model_validate_json(file.read_text()).start
+    end = start.model_copy(update={"pyscale_tasks": 1})
+    file.write_text(Surroundings(start=start, end=end).model_dump_json())
+    assert row(run, "w0")["disturbed"] is True
+
+
+def seen(pyscale_tasks=0, runnable=0, cores=4):
+    return Bystanders(node="n", cores=cores, pyscale_tasks=pyscale_tasks, runnable=runnable)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "threads", "disturbed"),
+    [
+        (seen(), seen(), 4, False),
+        (seen(pyscale_tasks=1), seen(), 1, True),
+        (seen(), seen(pyscale_tasks=2), 1, True),
+        (seen(runnable=3), seen(), 1, False),
+        (seen(runnable=3), seen(), 2, True),
+        (seen(), seen(runnable=1), 4, True),
+        (seen(), seen(), 8, False),
+    ],
+)
+def test_a_trial_is_disturbed_by_other_tasks_and_where_cores_do_not_suffice(
+    start, end, threads, disturbed
+):
+    assert Surroundings(start=start, end=end).disturb(threads) == disturbed
 
 
 def test_only_the_windows_at_work_on_a_node_count_against_its_cores(run):
