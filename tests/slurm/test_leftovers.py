@@ -54,7 +54,9 @@ def test_killed_tests_leave_no_process_and_no_folder_and_others_are_spared(slurm
     (job,) = processes_of(folder, "n1")
     (daemon,) = (one for one in processes_of(folder) if one not in (job, psutil.Process(tests.pid)))
     tests.kill()
-    tests.communicate()
+    # Its pipe is not read to the end: the job holds the other one.
+    tests.wait()
+    tests.stdout.close()
     slurm.wait_for(lambda: has_ended(daemon), "the daemon died along")
 
     def cleared():
