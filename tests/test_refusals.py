@@ -98,7 +98,8 @@ def test_a_part_is_renewed_without_the_rest(small, tmp_path):
     one = {"test_a.py::test_odd[1]": STORED["test_a.py::test_odd[1]"]}
     assert read(file) == old | one
     write(file, old)
-    small(str(tmp_path), "-k", "odd and 1", renew=True)
+    others = ("test_a.py::test_odd[2]", "test_a.py::TestTwo::test_both")
+    small(str(tmp_path), *(f"--deselect={other}" for other in others), renew=True)
     assert read(file) == old | one
 
 

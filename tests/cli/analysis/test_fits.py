@@ -82,10 +82,10 @@ def test_intervals_cover_the_truth_in_90_to_99_percent(counts, sigma, kappa):
 
 @pytest.mark.slow
 def test_every_value_lies_in_its_interval_even_where_two_ranges_cut_it():
-    for seed in range(200):
-        found = fit("usl", EIGHT, wall_times(EIGHT, noise=0.03, seed=seed))
-        for parameter in some(found.parameters.values()):
-            assert parameter.low <= parameter.value <= parameter.high
+    fits = [fit("usl", EIGHT, wall_times(EIGHT, noise=0.03, seed=seed)) for seed in range(200)]
+    # A law that is refused has none.
+    for parameter in some(one for found in fits for one in found.parameters.values()):
+        assert parameter.low <= parameter.value <= parameter.high
 
 
 RECOVERING = [1, 2, 3, 4, 6, 8]
