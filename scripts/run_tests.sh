@@ -41,7 +41,9 @@ rest)
     echo '== Tests that provoke causes of lost time: nothing beside them'
     "$pytest" --durations=15 "$alone" || failed=1
     echo '== Damaged inputs, for a minute'
-    PYTHONPATH=tests .venv/bin/python -m fuzz.fuzzing --seconds 60 || failed=1
+    # It repeats what commands say of what they can read.
+    PYTHONPATH=tests .venv/bin/python -m fuzz.fuzzing --seconds 60 >build/fuzz.log 2>&1 ||
+        { failed=1 && tail -n 40 build/fuzz.log; }
     exit $failed
     ;;
 images)

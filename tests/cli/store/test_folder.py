@@ -10,6 +10,7 @@ def test_a_link_may_lead_to_the_runs_own_files(run):
     (run.path / "own").symlink_to("plan.json")
     (run.path / "tasks" / "above").symlink_to(run.path)
     run.make_safe()
+    assert all((run.path / link).is_symlink() for link in ("own", "tasks/above"))
 
 
 @pytest.mark.parametrize("place", [".", "tasks"])
