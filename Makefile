@@ -95,7 +95,7 @@ cluster: setup
 	scripts/provide_slurm.sh
 	PYTHONPATH=tests $(BIN)/python scripts/run_cluster.py
 
-# Whether tests notice each mistake of a fixed list, within 40 minutes on two cores.
+# Whether tests notice each mistake of a fixed list: ten minutes on two cores.
 mutants: setup
 	$(BIN)/python scripts/mutants.py --jobs 2
 
