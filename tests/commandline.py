@@ -35,17 +35,22 @@ class Answer(NamedTuple):
         return " ".join(self.out.split())
 
 
-def answer_of(capsys, *words):
-    capsys.readouterr()
-    line = [str(word) for word in words]
+def _exit_code(words):
+    """Run a command line in this process; return the code with which it ends."""
     with (
-        patch.object(sys, "argv", line),
+        patch.object(sys, "argv", [str(word) for word in words]),
         patch("typer.main.get_command", _command_line),
         pytest.raises(SystemExit) as end,
     ):
         app.main()
-    said, code = capsys.readouterr(), end.value.code
-    return Answer(code if isinstance(code, int) else 0, said.out, said.err)
+    return end.value.code if isinstance(end.value.code, int) else 0
+
+
+def answer_of(capsys, *words):
+    capsys.readouterr()
+    code = _exit_code(words)
+    said = capsys.readouterr()
+    return Answer(code, said.out, said.err)
 
 
 def answer_here(folder, *words, **variables):
@@ -54,15 +59,11 @@ def answer_here(folder, *words, **variables):
     with (
         chdir(folder),
         patch.dict(os.environ, {name: str(value) for name, value in variables.items()}),
-        patch.object(sys, "argv", ["pyscale", *map(str, words)]),
-        patch("typer.main.get_command", _command_line),
         redirect_stdout(out),
         redirect_stderr(err),
-        pytest.raises(SystemExit) as end,
     ):
-        app.main()
-    code = end.value.code
-    return Answer(code if isinstance(code, int) else 0, out.getvalue(), err.getvalue())
+        code = _exit_code(["pyscale", *words])
+    return Answer(code, out.getvalue(), err.getvalue())
 
 
 def answer_in(folder, *words, before=(), **variables):
