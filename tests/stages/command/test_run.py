@@ -9,7 +9,7 @@ import psutil
 import pytest
 import tifffile
 
-from pyscale_stages.command import outside
+from pyscale_stages.command import outside, process
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.task import WINDOW_FILE
 from pyscale_stages.windows import read_window
@@ -72,8 +72,22 @@ def test_phases_and_numbers_that_a_program_tells_are_in_the_record(step):
     )
 
 
-def test_a_program_that_names_no_phase_starts_up_until_it_opens_its_input(step):
-    result = step("import time; time.sleep(0.3)\n" + COPIES)
+def test_a_program_that_names_no_phase_starts_up_until_it_opens_its_input(
+    step, tmp_path, monkeypatch
+):
+    seen = tmp_path / "seen"
+    os.mkfifo(seen)
+
+    class Seen(outside.FirstOpen):
+        def is_of(self, session):
+            if found := super().is_of(session):
+                seen.write_bytes(b"")
+            return found
+
+    monkeypatch.setattr(process, "FirstOpen", Seen)
+    # It holds its input until it has been seen, however late that is.
+    holds = f"held = open(sys.argv[1]); open({str(seen)!r}).read()"
+    result = step(f"import sys, time; time.sleep(0.3); {holds}\n{COPIES}")
     *_, start_up, computing, writing = result.spans
     assert [start_up.phase, computing.phase, writing.phase] == ["import", "compute", "write"]
     assert start_up.end_monotonic_s - start_up.start_monotonic_s >= 0.3
