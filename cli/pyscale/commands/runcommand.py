@@ -140,6 +140,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "extend": option(
             "RUN", "Add trials to this run, by --repeats and --workers, and measure them."
         ),
+        "foreign": option(
+            None, "Resume or extend another user's run, whose commands are shown and run as you."
+        ),
         "retries": option("N", "Retries per failed trial."),
         "keep_outputs": option("", "Outputs to keep: the baseline's, or all."),
         "accept_terms": option(None, "Agree to the dataset's terms."),
@@ -180,7 +183,10 @@ def run(**given: Any) -> None:
     course = {name: bool(given[name]) for name in ("detach", "strict", "verbose")}
     accept_terms, only = bool(given["accept_terms"]), given["only"] or []
     resume, extend, emit_sbatch = given["resume"], given["extend"], given["emit_sbatch"]
+    if given["foreign"] and not (resume or extend):
+        raise typer.BadParameter("--foreign is for --resume and --extend of another user's run")
     if earlier := resume or extend:
+        course |= {"foreign": bool(given["foreign"])}
         others = {name: given[name] for name in NEW_RUN} | of_step
         others |= {"extend": resume and extend}
         own = () if resume else ("repeats", "workers")

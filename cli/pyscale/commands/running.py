@@ -16,6 +16,7 @@ import psutil
 from watchfiles import watch
 
 from pyscale.commands.dryrun import show as show_plan
+from pyscale.commands.foreignrun import refuse_foreign
 from pyscale.console import answer, talk
 from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import load_registry
@@ -106,7 +107,13 @@ def start(
 
 
 def resume(
-    name: str, *, detach: bool, strict: bool, refused: Sequence[str], verbose: bool = False
+    name: str,
+    *,
+    foreign: bool,
+    detach: bool,
+    strict: bool,
+    refused: Sequence[str],
+    verbose: bool = False,
 ) -> int:
     """Finish a run that was interrupted; return the exit code."""
     if refused:
@@ -115,7 +122,7 @@ def resume(
             f"{', '.join(refused)}); start a new run to measure something else"
         )
     _refuse_strict(strict, detach=detach)
-    run = _own_run(name)
+    run = _run_to_go_on_with(name, foreign=foreign)
     if strict:
         _refuse_blind_gate(run.plan)
     # Slurm has taken its jobs, and some may still hold what their kind is allowed.
@@ -128,6 +135,7 @@ def extend(
     repeats: int | None,
     workers: str | None,
     *,
+    foreign: bool,
     detach: bool,
     strict: bool,
     refused: Sequence[str],
@@ -142,7 +150,7 @@ def extend(
     if repeats is None and workers is None:
         raise UserError("--extend: give more --repeats, or other --workers, as in --repeats 6")
     _refuse_strict(strict, detach=detach)
-    run = _own_run(name)
+    run = _run_to_go_on_with(name, foreign=foreign)
     # As the setting, which reads texts like 1,2,4 and refuses others.
     asked = None if workers is None else load_settings(workers=workers).workers
     with run_lock(run.path):
@@ -168,14 +176,15 @@ def extend(
     return _carry_out(run, detach=detach, strict=strict, verbose=verbose)
 
 
-def _own_run(name: str) -> RunFolder:
-    """A run that this user may write, made safe."""
+def _run_to_go_on_with(name: str, *, foreign: bool) -> RunFolder:
+    """A run that this user may write, made safe; that of another user only where asked for."""
     run = find_run(load_settings().runs_folder, name)
     if not os.access(run.path, os.W_OK):
         raise UserError(
             f"the run {run.path.name} cannot be finished, because {run.path} may not be written "
             "into: ask who owns it, or start a run of your own"
         )
+    refuse_foreign(run, agreed=foreign)
     run.make_safe()
     return run
 
@@ -343,7 +352,8 @@ def _detached(run: RunFolder) -> int:
     # Its session has no terminal that could end, and a shell that does may tell it all the same.
     with log_file.open("ab") as log, ignored(signal.SIGHUP):
         process = subprocess.Popen(
-            [sys.executable, "-m", "pyscale", "run", "--resume", str(run.path)],
+            # Another user's was agreed to before.
+            [sys.executable, "-m", "pyscale", "run", "--resume", str(run.path), "--foreign"],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import random
 import shutil
 import stat
@@ -84,6 +85,12 @@ class RunFolder:
                 "a run as the user who started it"
             ) from error
 
+    @property
+    def other_owner(self) -> str | None:
+        """Name of another user who has the folder or its plan; None where both are this user's."""
+        owners = {path.stat().st_uid for path in (self.path, self.path / PLAN_FILE)}
+        return next((_user(owner) for owner in sorted(owners - {os.getuid()})), None)
+
     def refuse_moved(self) -> None:
         """Raise where the folder is not at its place any more."""
         if _inode(self.path) != self._inode:
@@ -148,6 +155,13 @@ def _close_to_others(folder: Path) -> None:
         folder.chmod(stat.S_IMODE(status.st_mode) & ~0o022)
 
 
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"
+
+
 def _inode(path: Path) -> tuple[int, int] | None:
     try:
         status = path.stat()
@@ -191,13 +205,13 @@ def run_folders(runs_folder: Path) -> list[Path]:
 
 
 def find_run(runs_folder: Path, name: str | None) -> RunFolder:
-    """Open the one run of an id, of the start or end of one, at a path, or the latest."""
+    """Open the one run of an id, of the start or end of one, at a path, or this user's latest."""
     if name is not None and name != LATEST:
         path = Path(name) if (Path(name) / PLAN_FILE).exists() else runs_folder / name
         return RunFolder(path if path.is_dir() else _only(runs_folder, name))
-    runs = run_folders(runs_folder)
+    runs = [run for run in run_folders(runs_folder) if run.stat().st_uid == os.getuid()]
     if not runs:
-        raise UserError(f"no run in {runs_folder}: start one with `pyscale run pipeline`")
+        raise UserError(f"no run of yours in {runs_folder}: start one with `pyscale run pipeline`")
     return RunFolder(runs[-1])
 
 
