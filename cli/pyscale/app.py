@@ -62,20 +62,31 @@ app.command(
 )(run)
 
 
-@app.command(**helped("pyscale suites"))
-def suites() -> None:
+@app.command(**helped("pyscale suites", "pyscale suites pipeline"))
+def suites(
+    suite: str | None = argument("SUITE", "Show its stages and their parameters alone."),
+) -> None:
     """List the suites that can be measured."""
     from pyscale.commands import listings
 
-    listings.show_suites()
+    if suite is None:
+        listings.show_suites()
+    else:
+        listings.show_suite(suite)
 
 
 @app.command(**helped("pyscale runs", "pyscale runs --json"))
-def runs(json: bool = JSON) -> None:
+def runs(
+    json: bool = JSON,
+    delete: str | None = option("RUN", "Delete a run, named by its whole id or its folder."),
+) -> None:
     """List the runs, newest first."""
     from pyscale.commands import listings
 
-    listings.show_runs(as_json=json)
+    if delete is not None:
+        listings.delete_run(delete)
+    else:
+        listings.show_runs(as_json=json)
 
 
 @app.command(**helped("pyscale status --watch"))

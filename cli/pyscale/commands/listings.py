@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,14 @@ from rich import box
 from rich.table import Table
 
 from pyscale.console import answer, talk
-from pyscale.errors import UserError
+from pyscale.errors import UserError, refused_by_disk
 from pyscale.planning.suite import load_suite, suite_names
-from pyscale.progress.status import StatusReader
+from pyscale.progress.status import StatusReader, run_status
 from pyscale.settings import Settings, load_settings, value_origins
-from pyscale.store.folder import RunFolder, run_folders
+from pyscale.store.folder import RunFolder, find_run, run_folders
 from pyscale.store.journal import Journal
 from pyscale_stages.measure import stamp
+from pyscale_stages.registry import load_stage
 
 
 def show_suites() -> None:
@@ -28,7 +30,26 @@ def show_suites() -> None:
     for name in suite_names():
         table.add_row(name, load_suite(name).summary)
     answer(table)
+    talk("Stages and parameters of one: pyscale suites NAME")
     talk("A suite of your own: pyscale run PATH.toml")
+
+
+def show_suite(name: str) -> None:
+    """Print the stages of a suite with their parameters, as --set takes them."""
+    suite = load_suite(name)
+    table = _table("parameter")
+    for column in ("value", "meaning"):
+        table.add_column(column, overflow="fold")
+    for entry, step in suite.stages.items():
+        for param, field in load_stage(suite.stage_name(entry)).params.model_fields.items():
+            usual = "" if field.is_required() else field.get_default(call_default_factory=True)
+            value = to_json(step.params.get(param, usual)).decode()
+            if param in step.grid:
+                value = ", ".join(to_json(one).decode() for one in step.grid[param])
+            table.add_row(f"{entry}.{param}", value, field.description or "")
+    answer(f"{suite.name}: {suite.summary}")
+    answer(table)
+    talk(f"Change one: pyscale run {name} --set STAGE.PARAMETER=VALUE")
 
 
 def show_runs(*, as_json: bool) -> None:
@@ -51,6 +72,24 @@ def show_runs(*, as_json: bool) -> None:
             *(started, row["state"] or "unreadable", row["best"]),
         )
     answer(table)
+
+
+def delete_run(name: str) -> None:
+    """Delete the folder of one run of this user that nothing works on any more."""
+    run = find_run(load_settings().runs_folder, name)
+    if name != run.path.name and Path(name).resolve() != run.path:
+        raise UserError(f"--delete {name}: name the run by its whole id, {run.path.name}")
+    if run.other_owner is not None:
+        raise UserError(f"the run {run.path.name} belongs to {run.other_owner}, who may delete it")
+    status = run_status(run)
+    if status.state in {"running", "queued"} or status.left_running:
+        raise UserError(
+            f"the run {run.path.name} is still at work: end it first, with `pyscale cancel "
+            f"{run.path.name}`"
+        )
+    with refused_by_disk(f"{run.path} cannot be deleted ({{why}}): remove what is left by hand"):
+        shutil.rmtree(run.path)
+    talk(f"deleted {run.path}")
 
 
 def _table(*columns: str) -> Table:

@@ -98,6 +98,8 @@ def settings_for(named: str | Suite, flags: dict[str, Any]) -> Settings:
         given.pop(axis, None)
     settings, own = load_settings(layer, **given), users_own(given)
     _refuse_without_meaning(suite, given, settings)
+    if isinstance(named, Suite) and "data" not in own:
+        raise UserError("--step needs --data: name the movie, file or folder that it reads")
     if settings.every_node:
         if "workers" in own:
             raise UserError(

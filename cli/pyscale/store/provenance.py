@@ -101,16 +101,19 @@ def read_provenance(run: Path) -> Provenance:
 
 
 def refuse_changed_input(run: Path, movies: Mapping[str, Path]) -> None:
-    """Raise where a file of a dataset is gone, new or changed since the run began."""
+    """Raise where a file of a dataset is gone, new or changed since the run began.
+
+    One with another time of change, such as a copy that was restored, is read again.
+    """
     origin = read_provenance(run)
     known = {file.name: file for file in (*origin.input_files, *origin.truth_files)}
     there = {folder: movie for folder, movie in movies.items() if movie.exists()}
-    present = {name: file.stat() for name, file in _named_files(there)}
+    present = dict(_named_files(there))
     for name in sorted(known.keys() | present.keys()):
         before, now = known.get(name), present.get(name)
         if before is None or now is None:
             what = "is new" if before is None else "is gone"
-        elif (before.size_bytes, before.modified_ns) != (now.st_size, now.st_mtime_ns):
+        elif not _is_same(before, now):
             what = "has changed"
         else:
             continue
@@ -118,6 +121,13 @@ def refuse_changed_input(run: Path, movies: Mapping[str, Path]) -> None:
             f"{name} of {' and '.join(map(str, movies.values()))} {what} since the run "
             f"{run.name} began: restore the dataset, or start a new run"
         )
+
+
+def _is_same(before: InputFile, file: Path) -> bool:
+    now = file.stat()
+    if now.st_size != before.size_bytes:
+        return False
+    return now.st_mtime_ns == before.modified_ns or sha256_of(file) == before.sha256
 
 
 def files_of(path: Path) -> list[Path]:

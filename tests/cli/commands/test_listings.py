@@ -10,6 +10,7 @@ from mockruns import carry_out
 from pyscale.errors import UserError
 from pyscale.planning.suite import load_suite, suite_names
 from pyscale.store.folder import PLAN_FILE, RunFolder, find_run
+from pyscale.store.lock import run_lock
 
 
 @pytest.fixture
@@ -28,6 +29,32 @@ def test_each_suite_is_listed_with_its_summary(capsys):
     for name in suite_names():
         assert f"{name} {load_suite(name).summary}" in said.text
     assert "pyscale run PATH.toml" in said.err
+
+
+def test_a_suite_is_shown_with_each_parameter_of_its_stages(capsys):
+    said = answer_of(capsys, "pyscale", "suites", "device_as_published")
+    assert "segment.min_size_px 15" in said.text
+    # What the suite sets, and not the stage's own default.
+    assert 'segment.model "cyto3"' in said.text
+    assert "segment.length_px 224, 448," in said.text
+    answer = answer_of(capsys, "pyscale", "suites", "pipelin")
+    assert (answer.code, "pipeline" in answer.err) == (2, True)
+
+
+def test_a_run_is_deleted_by_its_whole_id(capsys, make_run):
+    runs = [make_run(f"2026010{day}T000000Z-aaaa") for day in (1, 2)]
+    assert answer_of(capsys, "pyscale", "runs", "--delete", "20260101").code == 2
+    answer = answer_of(capsys, "pyscale", "runs", "--delete", runs[0].path.name)
+    assert (answer.code, runs[0].path.name in answer.err) == (0, True)
+    assert [run.path.exists() for run in runs] == [False, True]
+
+
+def test_a_run_that_is_at_work_is_not_deleted(capsys, make_run):
+    run = make_run("20260101T000000Z-aaaa")
+    with run_lock(run.path):
+        answer = answer_of(capsys, "pyscale", "runs", "--delete", run.path)
+    assert (answer.code, "pyscale cancel" in answer.err) == (2, True)
+    assert run.path.exists()
 
 
 def test_runs_are_listed_with_the_newest_first(capsys, make_run):

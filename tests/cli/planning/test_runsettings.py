@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.errors import UserError
+from pyscale.planning.ownstep import step_asked_for
 from pyscale.planning.runsettings import axes_asked_for, parameters_set, settings_for
 from refusals import refused
 
@@ -203,3 +204,14 @@ def test_an_entry_may_be_named_or_its_stage_or_what_stands_beside_it():
     assert settings_for("pipeline_two_channels", {"stages": {"segment": {}}}).stages
     assert settings_for("device", {"stages": {"segment_2px_cpu": {}}}).stages
     assert settings_for("labels", {"stages": {"storage": {}}, "with_system": True}).stages
+
+
+def test_a_step_of_ones_own_needs_data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    step = step_asked_for(None, "cp {input} {output}", {})
+    with refused(UserError):
+        settings_for(step, {})
+    assert settings_for(step, {"data": "mine.tif"}).data == "mine.tif"
+    # Said in a file, it is said.
+    Path("pyscale.toml").write_text('data = "theirs.tif"\n')
+    assert settings_for(step, {}).data == "theirs.tif"

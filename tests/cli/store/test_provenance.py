@@ -1,5 +1,7 @@
 """What a run was made from: every file of its input, by a name of its own."""
 
+import os
+
 import pytest
 
 from pyscale.errors import UserError
@@ -50,6 +52,17 @@ def test_a_chunk_that_is_another_is_another_input(slides, tmp_path, name):
     (slides / "notes" / "more.txt").write_text("mine too")
     refuse_changed_input(tmp_path, {"": slides})
     (slides / name).write_text("something else")
+    with refused(UserError):
+        refuse_changed_input(tmp_path, {"": slides})
+
+
+def test_a_copy_that_was_restored_is_the_same_input(slides, tmp_path):
+    write_provenance(tmp_path, {"": slides})
+    chunk = slides / "b.zarr" / "1" / "c" / "0"
+    os.utime(chunk, ns=(0, 0))
+    refuse_changed_input(tmp_path, {"": slides})
+    # As long as before, with other bytes.
+    chunk.write_text(chunk.read_text().upper())
     with refused(UserError):
         refuse_changed_input(tmp_path, {"": slides})
 
