@@ -57,6 +57,9 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument("--params", type=Path, metavar="FILE.json", help="stage parameters")
     parser.add_argument("--result", type=Path, metavar="FILE.json", help="file of the record")
     parser.add_argument(
+        "--json", action="store_true", help="print the record in place of what was found"
+    )
+    parser.add_argument(
         "--truth", type=Path, metavar="PATH", help="true labels or tracks of the movie"
     )
     parser.add_argument("--seed", type=int, default=0, help="random seed")

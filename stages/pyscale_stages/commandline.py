@@ -154,13 +154,47 @@ def _run_task(
         _tell_other_ranks(options, StageError(result.error.message))
         _talk(f"error: {result.error.message}")
         return result.error.exit_code
-    if options.result is None:
+    if options.json:
         from pyscale_stages.timing import Timing
 
         # Hundreds of repeats, which are in the output's table too.
         without: dict[str, Any] = {"spec": True, "stamp": True, "samples": {Timing.kept_as}}
         _answer(result.model_dump_json(indent=2, exclude=without))
+    elif options.result is None:
+        for warning in result.warnings:
+            _talk(f"warning: {warning}")
+        _answer(_found_by(result))
     return 0
+
+
+def _found_by(result: TaskResult) -> str:
+    """Say in a line what a task left, or how far two outputs agree, and what it found."""
+    agreement = result.agreement
+    if agreement is not None:
+        verdict = "the same" if agreement.same else "not the same"
+        return (
+            f"{verdict}: {agreement.measure} is {agreement.score:.6g}, and "
+            f"{agreement.tolerance:.6g} is enough"
+        )
+    from pyscale_stages.task import WINDOW_FILE
+
+    output = result.spec.output
+    files = [file.name for file in result.outputs if file.name != WINDOW_FILE]
+    left = "done"
+    if output is not None and files:
+        left = f"wrote {', '.join(_counted(output / name) for name in files)} into {output}"
+    numbers = [f"{one.name} {one.value:.6g} {one.unit}".rstrip() for one in result.measured]
+    numbers += [f"{name} {value:.4g}" for name, value in result.quality.items()]
+    return f"{left} in {result.wall_s:.1f} s{': ' * bool(numbers)}{', '.join(numbers)}"
+
+
+def _counted(file: Path) -> str:
+    """Name of a file, with the number of rows of a table."""
+    if file.suffix != ".parquet":
+        return file.name
+    import polars as pl
+
+    return f"{file.name} ({pl.scan_parquet(file).select(pl.len()).collect().item()} rows)"
 
 
 def _recorded(options: argparse.Namespace, main_monotonic_s: float, origin: Origin) -> TaskResult:

@@ -5,6 +5,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from movingsquares import write_moving_squares
@@ -63,7 +64,7 @@ def test_the_first_frames_may_be_taken_for_the_whole_movie(run, labels):
 def test_the_answer_of_a_task_without_a_record_leaves_out_its_repeats(tmp_path, capsys):
     params, out = tmp_path / "params.json", tmp_path / "out"
     params.write_text(json.dumps(SMALL["decompress"]))
-    arguments = ["decompress", "run", "--params", str(params), "--output", str(out)]
+    arguments = ["decompress", "run", "--params", str(params), "--output", str(out), "--json"]
     assert main(arguments, time.monotonic()) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["status"], answer["samples"]) == ("done", {})
@@ -129,3 +130,21 @@ def test_a_task_of_a_rank_can_be_repeated_by_hand(labels):
     spec = TaskSpec(stage="track", inputs=(("labels", labels),), **met)
     given = dict(pairwise(spec.command_line(Path("params.json"), Path("result.json"))))
     assert {name: given[f"--{name}"] for name in met} == {name: str(met[name]) for name in met}
+
+
+def test_a_task_without_a_record_says_in_a_line_what_it_left_and_found(labels, capsys):
+    def said(*words):
+        assert main([str(word) for word in words], time.monotonic()) == 0
+        return capsys.readouterr().out
+
+    folders = [labels.parent / name for name in ("a", "b")]
+    for folder in folders:
+        line = said("track", "run", "--input", labels, "--output", folder)
+        rows = pl.read_parquet(folder / "tracks.parquet").height
+        assert rows > 0
+        assert line.startswith(f"wrote tracks.parquet ({rows} rows), ")
+        assert f" into {folder} in " in line
+        assert line.count("\n") == 1
+    verdict = said("track", "check", "--input", folders[0], "--input", folders[1])
+    assert verdict.startswith("the same: ")
+    assert verdict.endswith(" is 1, and 0.999 is enough\n")
