@@ -105,7 +105,7 @@ _TABLE: tuple[tuple[tuple[str, str, Weight, str], str], ...] = (
         "more than the cores had room for): the trial may have shared cores, memory and storage.",
     ),
     (
-        ("workers-did-not-overlap", "v", "doubt", "workers hardly ran at once"),
+        ("workers-did-not-overlap", "v", "doubt", "workers barely overlapped"),
         "In at least one trial all workers ran together for less than half of the shortest "
         "worker's time: they shared memory and storage bandwidth less than N workers at once.",
     ),

@@ -139,7 +139,9 @@ def _advice(
     ]
     # Workers that are ranks are started by one job.
     meeting = set() if plan is None else {trial.entry for trial in plan.trials if trial.meets}
-    runs = next_runs(drawn, chosen, results.limits, plan, cores_of(results.context))
+    runs = next_runs(
+        drawn, chosen, results.limits, plan, cores_of(results.context), objective=wanted
+    )
     line = bottom_line(replace(about, requests=requests, next_runs=runs), wanted)
     stages = tuple(
         stage.model_copy(

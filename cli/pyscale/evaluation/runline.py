@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyscale.analysis.advice import Choice
+from pyscale.analysis.advice import Choice, Objective
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.experiments import ORDER, Experiment, experiments
 from pyscale.planning.baseversion import without_base
@@ -159,11 +159,13 @@ def next_runs(
     limits: Sequence[Limits],
     plan: Plan | None,
     cores: int | None,
+    *,
+    objective: Objective = "knee",
 ) -> tuple[Experiment, ...]:
-    """Name the runs that would settle the best value of all curves, one line for equal ones."""
+    """Name the runs that would settle one objective on all curves, one line for equal ones."""
     merged: dict[Experiment, list[str]] = {}
     for curve in found:
-        own = [one for one in choices if curve.owns(one) and one.objective == "knee"]
+        own = [one for one in choices if curve.owns(one) and one.objective == objective]
         for one in _needed(curve, own, limits_near(curve, own, limits), plan):
             merged.setdefault(one, []).append(curve.key["stage"])
     in_order = sorted(merged.items(), key=lambda item: (ORDER.index(item[0].code), -len(item[1])))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pyscale.analysis.flags import INVALIDATING
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.grid.parts import UNATTRIBUTED
-from pyscale.analysis.trust import Trusted, graded, raised_by
+from pyscale.analysis.trust import Trusted, graded, raised_by, refused
 from pyscale.report.curves import curves
 from pyscale.report.grid import tables
 from pyscale.report.grid.sweep import (
@@ -159,23 +159,32 @@ def _is_table(sweep: Sweep) -> bool:
 def trust_in_sweep(sweep: Sweep) -> Trusted:
     """Judge a sweep by the flags of its points, and by what was set beside what."""
     if not sweep.is_timed:
-        return graded((), against=("no call was timed",))
+        return refused("no call was timed")
     rows = [(point_name(row), codes(row)) for row in sweep.points]
+    timed = [row for row in sweep.points if row[f"{sweep.measure}_s"] is not None]
+    fewest = min(row["trials"] for row in timed)
+    scores = {line.name: [row["beside_ap_iou50"] for row in line.points] for line in sweep.compared}
+    known = {one for own in scores.values() for one in own} - {None}
     return graded(
         # A point that did other work has no ratio.
         raised_by(rows, "points", all_of=len(rows), indecisive=INVALIDATING),
-        notes=_outputs(sweep),
-        in_favour=(f"{plural(min(row['trials'] for row in sweep.points), 'trial')} of each",),
+        trials=fewest,
+        compared=bool(scores) and all(None not in own for own in scores.values()),
+        notes=_outputs(scores) if known else (),
+        in_favour=(f"{plural(fewest, 'trial')} of each",),
     )
 
 
-def _outputs(sweep: Sweep) -> Iterator[str]:
-    for line in sweep.compared:
-        scores = [row["beside_ap_iou50"] for row in line.points]
-        least = min((known for known in scores if known is not None), default=None)
-        above = "" if least == 1 else " or more"
-        beside = f"agree by {score(least)}{above} (AP at IoU 0.5)"
-        yield f"outputs of {line.name} {'not compared' if least is None else beside}"
+def _outputs(scores: Mapping[str, Sequence[float | None]]) -> Iterator[str]:
+    """Tell how far the outputs of each line agree with those of its base, where it has one."""
+    for name, own in scores.items():
+        known = [one for one in own if one is not None]
+        if not known:
+            yield f"outputs of {name} not compared"
+            continue
+        above = "" if min(known) == 1 else " or more"
+        part = "" if len(known) == len(own) else f" at {len(known)} of {len(own)} sizes"
+        yield f"outputs of {name} agree by {score(min(known))}{above}{part} (AP at IoU 0.5)"
 
 
 def _answers(sweep: Sweep) -> Iterator[Answer]:

@@ -147,15 +147,21 @@ def judged(results, **columns):
     return trusted.grade, "; ".join((*trusted.reasons, *trusted.notes))
 
 
-def test_points_without_a_doubt_can_be_trusted_and_few_trials_are_noted(both, thin):
+def test_points_without_a_doubt_can_be_trusted_and_few_trials_leave_them_untested(both, thin):
     trust, reasons = judged(both)
     assert trust == "yes"
     assert "outputs of GPU (CUDA) agree by 0.9925 or more" in reasons
     assert reasons.startswith("6 trials of each; ")
     trust, reasons = judged(thin)
-    assert trust == "yes"
-    assert "fewer than 6 trials" in reasons
-    assert "outputs of GPU (CUDA) not compared" in reasons
+    assert trust == "untested"
+    assert reasons == "only 1 trial; outputs not compared"
+
+
+def test_outputs_that_were_compared_at_some_sizes_leave_a_grid_untested(both):
+    at_others = pl.when(pl.col("length_px") > 448).then("beside_ap_iou50")
+    trust, reasons = judged(both, beside_ap_iou50=at_others)
+    assert trust == "untested"
+    assert "agree by 0.9925 or more at 8 of 10 sizes" in reasons
 
 
 def test_a_doubt_names_the_points_that_raise_it_or_counts_them(both):
