@@ -12,6 +12,7 @@ from pyscale.analysis.flags import FLAGS, INVALIDATING, UNCHECKED, flags_of, of_
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.judging import MARGIN
 from pyscale_stages.contract import Record
+from pyscale_stages.wording import plural
 
 if TYPE_CHECKING:
     from pyscale.analysis.ranks.components import Knee
@@ -97,7 +98,7 @@ def graded(
             said[grade].append(f"{FLAGS[one.code].short}{one.where}")
     said["with care"] += reasons
     if trials < repeats_needed():
-        said["untested"].append(f"only {trials} trial{'s' * (trials != 1)}")
+        said["untested"].append(f"only {plural(trials, 'trial')}")
     if compared is False:
         said["untested"].append(NOT_COMPARED)
     noted = (*said["yes"], *notes)
@@ -154,7 +155,7 @@ def trust_in(rows: Sequence[Row], choice: Choice | None, shown: int | None) -> T
         same = all(row["identical"] for row in timed)
         favour.append(f"{'same bytes' if same else 'outputs agree'} at every N")
     fewest = min((row["repeats"] for row in timed), default=0)
-    favour.append(f"{fewest} trial{'s' * (fewest != 1)} of each")
+    favour.append(f"{plural(fewest, 'trial')} of each")
     compared = decisive.isdisjoint(unchecked)
     elsewhere = f"{NOT_COMPARED} (N = {', '.join(map(str, unchecked))})"
     return graded(
@@ -222,7 +223,7 @@ def trust_in_loading(findings: LoaderFindings, of_trials: Sequence[str] = ()) ->
         return refused("no timed configuration")
     points = findings.points
     failed = points.filter(points["patches_per_s"].is_null())["stage"].n_unique()
-    lost = [f"{failed} configuration{'s' * (failed > 1)} failed"] if failed else []
+    lost = [f"{plural(failed, 'configuration')} failed"] if failed else []
     cold = ["cold cache verified"] if row["cache_state"] == "verified-cold" else []
     return graded(
         map(Raised, (*flags_of(row), *of_trials)),

@@ -22,6 +22,7 @@ from pyscale.planning.traits import DATA
 from pyscale.report.advice import limits_near
 from pyscale.report.curves import Curve
 from pyscale.settings import ENVIRONMENT_PREFIX, Settings
+from pyscale_stages.wording import plural
 
 ALIKE = (
     *("truth", "axes", "device", "cpus_per_worker", "cache", "executor", "every_node", "site"),
@@ -202,7 +203,8 @@ def _with_command(
     needed = experiment.workers[-1] * max(threads_of(plan, entry) for entry in entries)
     if plan.site is None and cores is not None and needed > cores:
         lacking = (
-            f" It takes {needed} cores, and the machine of this run has {cores}: measure on a "
+            f" It takes {plural(needed, 'core')}, and the machine of this run has {cores}: measure "
+            "on a "
             "larger one."
         )
         return experiment.model_copy(update={"reason": experiment.reason + lacking})

@@ -23,13 +23,13 @@ from pyscale.report.wording import (
     listing,
     number,
     percent,
-    plural,
     ratio,
     resampled_share,
     score,
     titled,
 )
 from pyscale_stages.contract import Record
+from pyscale_stages.wording import plural
 
 Row = dict[str, Any]
 NOT_KNOWN = "not known"

@@ -9,6 +9,7 @@ from pyscale.analysis.laws import WRITTEN, Fit, Optimum, Parameter
 from pyscale.report.curves import Curve
 from pyscale.report.section import Block
 from pyscale.report.wording import few, grouped, listing, titled
+from pyscale_stages.wording import plural
 
 MEANING = {"f": "serial part f", "sigma": "contention sigma", "kappa": "coherency kappa"}
 LEAST_MISS = 0.001
@@ -64,7 +65,7 @@ def _law(fit: Fit) -> str:
         for name, parameter in fit.parameters.items()
         if name in MEANING
     )
-    trials = f"{fit.trials} trials at N = {listing(fit.counts)}"
+    trials = f"{plural(fit.trials, 'trial')} at N = {listing(fit.counts)}"
     best = "" if fit.optimum is None else f" {_optimum(fit.optimum, fit.counts[-1])}"
     return f"{titled(WRITTEN[fit.law])}, fitted to {trials}: {told}. {_misses(fit)}{best}"
 

@@ -40,20 +40,16 @@ from pyscale.report.wording import (
     of_each,
     percent,
     phase,
-    plural,
     ratio,
     score,
     titled,
 )
+from pyscale_stages.wording import plural
 
 LONGEST_NAME = 12
 """Letters of a line's name that stand beside its answer; a longer one stands in it."""
 MOST_PARTS = 3
 """More parts of a call are counted and not named."""
-OF_CALLS = (
-    "Call: one image in one process, without the first; the median over calls, then over trials."
-)
-OF_A_TABLE = "The source of the table defines what its times include."
 SHARED = {
     "own": ", each with its own GPU",
     "time_slicing": ", sharing GPUs by time slices",
@@ -142,18 +138,13 @@ def _ran(sweep: Sweep) -> str:
 
 def _notes(found: Sequence[Sweep], *, has_parts: bool) -> Iterator[str]:
     for sweep in found:
-        # Of a run every point has its cores; a table was measured elsewhere.
-        yield OF_A_TABLE if _is_table(sweep) else OF_CALLS
+        yield f"Time of a call: {sweep.call}."
     if any(sweep.compared for sweep in found):
         yield "Times as fast: the baseline's time over its own."
     if any(row["beside_ap_iou50"] is not None for sweep in found for row in sweep.points):
         yield "AP: average precision of one output against the other."
     if has_parts:
         yield PARTS
-
-
-def _is_table(sweep: Sweep) -> bool:
-    return all(row["threads"] is None for row in sweep.points)
 
 
 def trust_in_sweep(sweep: Sweep) -> Trusted:
@@ -335,7 +326,7 @@ def not_compared(sweep: Sweep) -> str | None:
         return f"Only {only} was measured: a ratio needs another value of {versus}."
     # A table does not name its command.
     command = "a table with the times of both devices of a machine"
-    if not _is_table(sweep):
+    if not sweep.is_table:
         lengths = [json.loads(row["point"]).get("length_px") for row in sweep.points]
         sizes = ",".join(dict.fromkeys(str(one) for one in lengths if one is not None))
         these = f" --sizes {sizes}" if sizes else ""

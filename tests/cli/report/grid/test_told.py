@@ -14,6 +14,7 @@ from pyscale.report.grid.section import not_compared, section, trust_in_sweep
 from pyscale.report.grid.sweep import sweeps
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
+from pyscale.report.plots.sizeplots import times
 from pyscale.report.terminal import summary_of
 from pyscale.report.wording import number, ratio
 
@@ -138,6 +139,21 @@ def test_nothing_timed_is_one_sentence(both):
     nothing = pl.col("^(steady|first|start|published)_s.*$")
     points = grid.points.with_columns(nothing * None)
     assert told(changed(both, points=points, ratios=grid.ratios.clear())) == "No timed call."
+
+
+def test_what_the_time_of_a_call_is_follows_from_what_was_timed(both, thin):
+    def said(results):
+        (block, *_) = section(results).blocks
+        return block.note.partition("Time of a call: ")[2]
+
+    assert said(both).startswith("median over calls after the first of their process, then over")
+    (grid,) = both.every(GridFindings)
+    first = grid.points.with_columns(steady_s=pl.lit(None, pl.Float64))
+    assert said(changed(both, points=first)).startswith("median over trials of the first call of")
+    table = grid.points.with_columns(threads=pl.lit(None, pl.Int64))
+    elsewhere = changed(both, points=table)
+    assert said(elsewhere).startswith("median of the times in the table, whose source defines")
+    assert not any("after the first" in one for one in times(elsewhere).sentences)
 
 
 def judged(results, **columns):
