@@ -420,7 +420,7 @@ def _price(others: Sequence[StageLine], stages: Sequence[StageLine], total: Tota
         f"{'fastest' if exact else f'within {percent(MARGIN)} of the fastest'}: "
         f"{_n_of({stage.name: stage.fastest or 0 for stage in others}, stages)}, "
         f"{ratio(fast.worker_s / best.worker_s)} times the worker-hours for "
-        f"{percent(1 - fast.wall_s / best.wall_s)} less time"
+        f"the same work in {percent(1 - fast.wall_s / best.wall_s)} less time"
     )
 
 

@@ -97,7 +97,7 @@ def test_the_request_names_the_best_value_and_the_price_of_the_fastest():
     line = of_times(("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 8.0), ("b", 2, 6.0))
     assert line.request == (
         "Request N = 2 for a and N = 1 for b (best value); fastest: N = 2 for b, 1.22 times the "
-        "worker-hours for 15 % less time.",
+        "worker-hours for the same work in 15 % less time.",
     )
     alike = of_times(("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 8.0), ("b", 2, 4.0))
     assert alike.request == (
