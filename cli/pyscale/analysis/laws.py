@@ -128,10 +128,10 @@ REFUSALS = {
     "few-counts": "{law} needs at least {needed} values of N; this curve has {counts}.",
     "few-degrees": "{law} leaves {degrees} of freedom, and needs {least}: measure at more values "
     "of N.",
-    f"poor-fit": "{law} misses the wall times by {miss:.0f} % (residual standard deviation: over "
+    "poor-fit": "{law} misses the wall times by {miss:.0f} % (residual standard deviation: over "
     "the "
     "values of N less the parameters; limit {limit:.0f} %), {why}",
-    f"misfit": "{law} misses the mean wall times by {miss:.2g} % (residual standard deviation), "
+    "misfit": "{law} misses the mean wall times by {miss:.2g} % (residual standard deviation), "
     "more "
     "than the trials scatter; {counts} values of N are too few for intervals that include this "
     "misfit.",

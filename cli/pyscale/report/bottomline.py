@@ -130,7 +130,7 @@ class Total(Record):
 
 
 class NextRun(Record):
-    """The run that would make the answer surer."""
+    """The run that would make the answer more certain."""
 
     reason: str
     command: str | None = Field(None, description="Line to paste; None where none measures it")
@@ -251,8 +251,8 @@ def _limit(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> tupl
     if limits.sureness == "undecided":
         other = rival(limits)
         return f"{SHORT[main.code]} or {SHORT[other.code]}", (
-            f"{at}, undecided: {measured}, without the one {ratio(main.efficiency)}, without the "
-            f"other {ratio(other.efficiency)}."
+            f"{at}, undecided: {measured}; without {SHORT[main.code]} {ratio(main.efficiency)}, "
+            f"without {SHORT[other.code]} {ratio(other.efficiency)}."
         )
     sure = {"likely": ", probably", "unknown": ", it seems"}.get(limits.sureness or "", "")
     without = f"{measured}, without it {ratio(main.efficiency)}"
@@ -347,6 +347,8 @@ def _outputs(found: Sequence[Curve]) -> tuple[Outputs | None, str]:
         return ("partly checked" if unchecked else "same bytes"), told
     least = min(row["agreement"] for row in compared)
     told = f"Outputs: agree within tolerance {at} (lowest score {score(least)}){rest}."
+    if least == 1:
+        told = f"Outputs: same content {at}, in other bytes{rest}."
     return ("partly checked" if unchecked else "agree"), told
 
 

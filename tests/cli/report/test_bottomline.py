@@ -93,6 +93,14 @@ def test_outputs_are_equal_agree_differ_or_are_not_checked(full, broken):
     assert of_times(("a", 1, 9.0), ("a", 2, 5.0)).outputs_sentence == "Outputs: not checked."
 
 
+def test_equal_content_in_other_bytes_is_called_so(new_run):
+    builder = new_run().curve(
+        "track", lambda n, block: 9.0 / n + 0.01 * block, (1, 2), agreement=1.0, identical=False
+    )
+    line = bottom_line(builder.results())
+    assert line.outputs_sentence == "Outputs: same content at every N, in other bytes."
+
+
 def test_the_request_names_the_best_value_and_the_price_of_the_fastest():
     line = of_times(("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 8.0), ("b", 2, 6.0))
     assert line.request == (

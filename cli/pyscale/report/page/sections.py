@@ -145,7 +145,7 @@ def hardware(context: ReportContext) -> str:
             f"node {node['nodes']}" if "nodes" in node else None,
         )
         told.append(", ".join(filter(None, brief)) or ", ".join(node.values()))
-    return "; ".join(told) or "Hardware that is not known: the wall times come without it"
+    return "; ".join(told) or "Hardware not recorded"
 
 
 def flattened(stamp: Any, name: str = "") -> Iterator[tuple[str, str]]:
