@@ -75,8 +75,7 @@ class Movie:
         if first.n_frames != 1:
             raise BadInput(
                 f"{files[0]} is a movie of {plural(first.n_frames, 'frame')} in a folder of "
-                f"{len(files)} "
-                "files: give one movie file, or a folder with one file per frame"
+                f"{len(files)} files: give one movie file, or a folder with one file per frame"
             )
         return replace(first, path=folder, files=files, n_frames=len(files))
 
@@ -138,8 +137,7 @@ class Movie:
                 raise BadInput(
                     f"{path} differs from the first frames of {self.path}: expected {width} x "
                     f"{height} pixels of {self.dtype} in {plural(self.n_channels, 'channel')}, "
-                    "found the "
-                    f"shape {series.shape} of {series.dtype}"
+                    f"found the shape {series.shape} of {series.dtype}"
                 )
             return np.asarray(self._read_images(tiff, path, (0, 1), channel)[0])
 

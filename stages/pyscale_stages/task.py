@@ -100,8 +100,7 @@ class Task(Generic[Params_co]):
         if movie.n_channels != 1:
             raise BadInput(
                 f"{movie.path} has {plural(movie.n_channels, 'channel')}, but a label movie has "
-                "one: give "
-                "one file per cell type, or name the axes with --axes TYX"
+                "one: give one file per cell type, or name the axes with --axes TYX"
             )
         return movie
 

@@ -37,8 +37,7 @@ def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
         if window.movie_frames != first.movie_frames:
             raise BadInput(
                 f"{path} belongs to a movie of {plural(window.movie_frames, 'frame')}, but "
-                f"{found[0][0]} "
-                f"to one of {first.movie_frames}"
+                f"{found[0][0]} to one of {first.movie_frames}"
             )
         if window.inputs != first.inputs:
             raise BadInput(

@@ -230,4 +230,5 @@ def _medians(arms: Sequence[pl.DataFrame], *, interleaved: bool) -> Array:
     if not steps_s.any():
         return found
     # A rounded time is any within half a step.
-    return found + steps_s * np.random.default_rng(0).uniform(-0.5, 0.5, found.shape)
+    rounding_s: Array = steps_s * np.random.default_rng(0).uniform(-0.5, 0.5, found.shape)
+    return np.asarray(found + rounding_s)

@@ -129,8 +129,7 @@ REFUSALS = {
     "few-degrees": "{law} leaves {degrees} of freedom, and needs {least}: measure at more values "
     "of N.",
     "poor-fit": "{law} misses the wall times by {miss:.0f} % (residual standard deviation: over "
-    "the "
-    "values of N less the parameters; limit {limit:.0f} %), {why}",
+    "the values of N less the parameters; limit {limit:.0f} %), {why}",
     "misfit": "{law} misses the mean wall times by {miss:.2g} % (residual standard deviation), "
     "more "
     "than the trials scatter; {counts} values of N are too few for intervals that include this "

@@ -204,8 +204,7 @@ def _with_command(
     if plan.site is None and cores is not None and needed > cores:
         lacking = (
             f" It takes {plural(needed, 'core')}, and the machine of this run has {cores}: measure "
-            "on a "
-            "larger one."
+            "on a larger one."
         )
         return experiment.model_copy(update={"reason": experiment.reason + lacking})
     line = run_line(plan, entries, experiment)

@@ -77,9 +77,8 @@ class Placement:
             per_worker = visible if gpus == "all" else gpus or 1
             if per_worker > visible:
                 raise UserError(
-                    f"{plural(gpus, 'GPU')} per worker exceed the {visible} usable GPUs of this "
-                    "machine: "
-                    "ask for fewer, or for all"
+                    f"{plural(per_worker, 'GPU')} per worker exceed the {visible} usable GPUs of "
+                    "this machine: ask for fewer, or for all"
                 )
             sets = visible // per_worker
             begin = (worker % sets) * per_worker

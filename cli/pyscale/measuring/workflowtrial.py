@@ -170,8 +170,7 @@ def traced(engine: str, work: Path) -> list[TracedTask]:
         named = ", ".join(islice(cached, SHOWN))
         raise UserError(
             f"Nextflow took {plural(len(cached), 'task')} from its cache ({named}), so they were "
-            "not "
-            "measured: leave resume out of its configuration"
+            "not measured: leave resume out of its configuration"
         )
     return tasks
 

@@ -39,8 +39,7 @@ def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> 
     if repeats is not None and repeats < max(have.values()):
         raise UserError(
             f"--repeats {repeats}: the run {plan.run_id} has {plural(max(have.values()), 'trial')} "
-            "at a "
-            "worker count already, and none is taken away: give more"
+            "at a worker count already, and none is taken away: give more"
         )
     every = sorted({*sweep.workers, *new})
     missing = {n: wanted - have[n] for n in every}
@@ -59,8 +58,7 @@ def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> 
     if not added:
         raise UserError(
             f"the run {plan.run_id} has {plural(wanted, 'trial')} of each of N = "
-            f"{listing(sweep.workers)} "
-            "already: give more --repeats, or other --workers"
+            f"{listing(sweep.workers)} already: give more --repeats, or other --workers"
         )
     settings = plan.settings | {"repeats": wanted, "workers": every}
     # Not a copy: a plan refuses two trials of one name.

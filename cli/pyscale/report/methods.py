@@ -70,8 +70,7 @@ def paragraph(results: Results) -> str:
 def _node(node: Mapping[str, str]) -> str:
     return (
         f"{node.get('processor', 'an unknown processor')} "
-        f"({plural(node.get('cores', '?'), 'core')}, "
-        f"{node.get('memory', 'unknown')} of memory, "
+        f"({plural(node.get('cores', '?'), 'core')}, {node.get('memory', 'unknown')} of memory, "
         f"{node.get('GPUs', 'none').replace('none', 'no GPU')}, {node.get('kernel', 'Linux')})"
     )
 

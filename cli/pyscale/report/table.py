@@ -91,8 +91,7 @@ def _check_rows(path: Path, rows: Rows) -> None:
             which = "" if trial is None else f", {number} {trial}"
             raise UserError(
                 f"{path} has {plural(count, 'task')} of {stage} at "
-                f"{plural(workers, 'worker')}{which}: give one row "
-                "for each worker"
+                f"{plural(workers, 'worker')}{which}: give one row for each worker"
             )
 
 

@@ -143,8 +143,7 @@ def _split(
         if len(cells) != len(columns):
             raise UserError(
                 f"{where} has {plural(len(cells), 'column')}, but the header {len(columns)}: it "
-                "may have "
-                f"been cut short, so {layout.advice}"
+                f"may have been cut short, so {layout.advice}"
             )
         yield Row(where, dict(zip(columns, cells, strict=True)))
 

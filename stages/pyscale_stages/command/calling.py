@@ -137,8 +137,7 @@ def left_at(
     if len(files) < calls:
         raise BadInput(
             f"{plural(calls, 'call')} of the command left {plural(len(files), 'file')}, so some "
-            "overwrote others: name "
-            "files by {name}, as in {output}/{name}.png"
+            "overwrote others: name files by {name}, as in {output}/{name}.png"
         )
     if frames is not None:
         try:

@@ -117,8 +117,7 @@ def join_tiles(paths: Sequence[Path], tiles: Sequence[Tile], whole: Path) -> Non
             raise BadInput(
                 f"{movie.path} cannot be part of one image: it has {movie.n_frames} frames of "
                 f"{plural(movie.n_channels, 'channel')} with {_by(movie.shape_yx)} px, and its "
-                "region "
-                f"{_by(_size(tile.outer))} px"
+                f"region {_by(_size(tile.outer))} px"
             )
     size = (tiles[-1].inner[0].stop, tiles[-1].inner[1].stop)
     # A tile of few labels may have been written with fewer bits than others.

@@ -191,8 +191,7 @@ def _clean_movie(path: Path, output: Movie, window: Window) -> Movie:
         height, width = output.shape_yx
         raise BadInput(
             f"{path} does not hold {plural(window.movie_frames, 'frame')} of {height} x {width} "
-            "pixels: "
-            "name the truth of the denoised movie"
+            "pixels: name the truth of the denoised movie"
         )
     return movie
 

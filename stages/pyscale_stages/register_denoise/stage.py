@@ -113,8 +113,7 @@ def merge(task: Task[RegisterDenoiseParams]) -> None:
         ) != (n_frames, first.dtype):
             raise BadInput(
                 f"{movie.path} does not hold {plural(n_frames, 'frame')} like those of "
-                f"{first.path}: run "
-                f"the window in {folder} again on the same movie"
+                f"{first.path}: run the window in {folder} again on the same movie"
             )
     movie_frames = windows[0][1].movie_frames
     transforms = pl.concat(

@@ -35,8 +35,7 @@ def open_labels(folder: Path, n_frames: int) -> Movie:
     if movie.n_frames != n_frames or movie.n_channels != 1 or movie.dtype.kind != "u":
         raise BadInput(
             f"{movie.path} does not hold the label images of the {plural(n_frames, 'frame')} that "
-            "its "
-            "window names: run the stage on that window again"
+            "its window names: run the stage on that window again"
         )
     return movie
 
