@@ -205,7 +205,9 @@ def _fitted(law: LawName, data: Means, about: dict[str, Any]) -> Fit:
         quantile=_quantile(scatter.degrees, CONFIDENCE),
         counts=about["counts"],
     )
-    alone = max(data.squares / data.degrees, TIMED_TO**2) ** 0.5 if data.degrees else None
+    # Of a law that holds some mean strays too, by chance.
+    strays = scatter.within_scatter is False
+    alone = max(data.squares / data.degrees, TIMED_TO**2) ** 0.5 if strays else None
     about["optimum"] = held_against(best_n, about["residuals"], alone)
     return Fit(**about)
 

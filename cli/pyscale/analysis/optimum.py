@@ -49,7 +49,7 @@ def held_against(found: Optimum, residuals: Sequence[Residual], scatter: float |
     """Take N* back where the law misses a measured N beside it by more than its trials scatter.
 
     On a plateau every law of a maximum has one somewhere. `scatter` is the standard deviation of
-    the logarithm of single trials, None where no N was repeated.
+    the logarithm of single trials, None where no miss is beyond it or no N was repeated.
     """
     if found.workers is None or scatter is None:
         return found
