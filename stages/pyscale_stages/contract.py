@@ -162,7 +162,8 @@ class Counters(Record):
     cpu_wait_s: Seconds | None = Field(
         None,
         description="Time in which threads were ready to run and had no core, from the stage's "
-        "own imports on; threads that ended before the task did are not in it",
+        "own imports on; threads that ended before the task did are not in it. None where child "
+        "processes did a tenth of the work or more",
     )
     peak_rss_bytes: Bytes = Field(0, description="Peak resident memory since the program started")
     gpu_peak_bytes: Bytes | None = Field(None, description="Peak accelerator memory")

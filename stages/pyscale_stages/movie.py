@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.wording import plural
 
 if TYPE_CHECKING:
     import tifffile
@@ -73,8 +74,8 @@ class Movie:
         first = cls._open_file(files[0], frame_axes)
         if first.n_frames != 1:
             raise BadInput(
-                f"{files[0]} is a movie of {first.n_frames} frames in a folder of {len(files)} "
-                "files: give one movie file, or a folder with one file per frame"
+                f"{files[0]} is a movie of {plural(first.n_frames, 'frame')} in a folder of "
+                f"{len(files)} files: give one movie file, or a folder with one file per frame"
             )
         return replace(first, path=folder, files=files, n_frames=len(files))
 
@@ -135,8 +136,8 @@ class Movie:
             if (yx, series.dtype, series.size) != ((height, width), self.dtype, size):
                 raise BadInput(
                     f"{path} differs from the first frames of {self.path}: expected {width} x "
-                    f"{height} pixels of {self.dtype} in {self.n_channels} channels, found the "
-                    f"shape {series.shape} of {series.dtype}"
+                    f"{height} pixels of {self.dtype} in {plural(self.n_channels, 'channel')}, "
+                    f"found the shape {series.shape} of {series.dtype}"
                 )
             return np.asarray(self._read_images(tiff, path, (0, 1), channel)[0])
 

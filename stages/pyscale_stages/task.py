@@ -23,6 +23,7 @@ from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.record import Sample
 from pyscale_stages.validarea import beside, refuse_other
 from pyscale_stages.warned import UNSORTED, Warned
+from pyscale_stages.wording import plural
 
 Item = TypeVar("Item")
 Params_co = TypeVar("Params_co", bound=StageParams, covariant=True, default=StageParams)
@@ -98,8 +99,8 @@ class Task(Generic[Params_co]):
             )
         if movie.n_channels != 1:
             raise BadInput(
-                f"{movie.path} has {movie.n_channels} channels, but a label movie has one: give "
-                "one file per cell type, or name the axes with --axes TYX"
+                f"{movie.path} has {plural(movie.n_channels, 'channel')}, but a label movie has "
+                "one: give one file per cell type, or name the axes with --axes TYX"
             )
         return movie
 
@@ -124,7 +125,7 @@ class Task(Generic[Params_co]):
             return movie
         if wanted > movie.n_frames:
             raise BadInput(
-                f"--movie-frames {wanted} is more than the {movie.n_frames} frames of "
+                f"--movie-frames {wanted} is more than the {plural(movie.n_frames, 'frame')} of "
                 f"{movie.path.name}"
             )
         return replace(movie, n_frames=wanted)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
+from pyscale_stages.wording import plural
 
 Mask = npt.NDArray[np.bool_]
 
@@ -24,7 +25,8 @@ def beside(frames: Path) -> Movie | None:
     area = Movie.open(path)
     if area.n_channels != 1 or area.dtype != np.uint8:
         raise BadInput(
-            f"{path} is not the valid area of {frames}: it has {area.n_channels} channels of "
+            f"{path} is not the valid area of {frames}: it has "
+            f"{plural(area.n_channels, 'channel')} of "
             f"{area.dtype}, not one of uint8; write {frames} again, or move {path.name} away"
         )
     return area
@@ -41,4 +43,4 @@ def refuse_other(area: Movie, movie: Movie) -> None:
 
 def _size(movie: Movie) -> str:
     height, width = movie.shape_yx
-    return f"{movie.n_frames} frames of {width} x {height} pixels"
+    return f"{plural(movie.n_frames, 'frame')} of {width} x {height} pixels"

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pyscale_stages.contract import Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.task import WINDOW_FILE, Task
+from pyscale_stages.wording import plural
 
 
 def read_window(folder: Path) -> Window:
@@ -35,13 +36,13 @@ def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
     for path, window in found:
         if window.movie_frames != first.movie_frames:
             raise BadInput(
-                f"{path} belongs to a movie of {window.movie_frames} frames, but {found[0][0]} "
-                f"to one of {first.movie_frames}"
+                f"{path} belongs to a movie of {plural(window.movie_frames, 'frame')}, but "
+                f"{found[0][0]} to one of {first.movie_frames}"
             )
         if window.inputs != first.inputs:
             raise BadInput(
                 f"{path} was computed from another movie than {found[0][0]}, though both have "
-                f"{first.movie_frames} frames: give the windows of one movie"
+                f"{plural(first.movie_frames, 'frame')}: give the windows of one movie"
             )
         if window.frames[0] != expected_start:
             problem = "are missing" if window.frames[0] > expected_start else "were given twice"
@@ -64,7 +65,7 @@ def ordered_ranks(task: Task) -> list[tuple[Path, Window]]:
     for path, window in found:
         if window.movie_frames != of_first.movie_frames:
             raise BadInput(
-                f"{path} is of {window.movie_frames} ranks, but {first} of "
+                f"{path} is of {plural(window.movie_frames, 'rank')}, but {first} of "
                 f"{of_first.movie_frames}: give the ranks of one trial"
             )
     ranks = [window.frames[0] for _, window in found]

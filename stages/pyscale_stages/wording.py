@@ -1,4 +1,4 @@
-"""Sentences for people: suggestions for a misspelt name, and what a validation found."""
+"""Words for people: counts, suggestions for a misspelt name, and what a validation found."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ IN_PLAIN_WORDS = {
     "dict_type": "input should be a table",
 }
 """Of kinds of problems that pydantic names by Python's types: what they are called in TOML."""
+
+
+def plural(count: int | str, word: str) -> str:
+    """Count something; a count may be as it was recorded."""
+    return f"{count} {word}{'s' * (str(count) != '1')}"
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 SENTENCE = (
     "track at N = 2 is invalid: in the worst trial its output agrees with the baseline's by "
-    "0.0000, and 0.999 is the least that counts as the same (the score is: the smaller of the F1 "
+    "0.0000, and 0.999 is required (the score is: the smaller of the F1 "
     "of links between (frame, label) and the F1 of cells)."
 )
 CHAIN = 20

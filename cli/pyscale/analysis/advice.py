@@ -19,12 +19,14 @@ from pyscale.analysis.intervals import (
 )
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.losses import GROUP, OfCurve, in_curve
+from pyscale.analysis.tabledoubts import coarse_step
 
 Objective = Literal["knee", "fastest", "budget"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
 DOUBTFUL = (
     *("check-failed", "mixed-hardware", "oversubscribed", "disturbed", "drift", "unstable"),
+    *("in-a-row", "coarse-times"),
     *("workers-did-not-overlap", "warm-not-cold", "cache-uncontrolled", "failed-trials"),
 )
 """Flags by which another N could be the best in truth. The others cost precision alone, which the
@@ -223,4 +225,10 @@ def _medians(arms: Sequence[pl.DataFrame], *, interleaved: bool) -> Array:
     """Median wall times of bootstrap resamples, shape (resamples, configurations)."""
     shared = in_shared_blocks(arms, "wall_s") if interleaved else None
     walls_s = shared or [arm["wall_s"].to_list() for arm in arms]
-    return resampled_medians([np.array(own) for own in walls_s], paired=shared is not None)
+    found = resampled_medians([np.array(own) for own in walls_s], paired=shared is not None)
+    steps_s = np.array([coarse_step(arm) for arm in arms])
+    if not steps_s.any():
+        return found
+    # A rounded time is any within half a step.
+    rounding_s: Array = steps_s * np.random.default_rng(0).uniform(-0.5, 0.5, found.shape)
+    return np.asarray(found + rounding_s)

@@ -9,6 +9,7 @@ import polars as pl
 
 from pyscale.analysis.flags import raised
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.tabledoubts import is_coarse
 
 PYPERF_DEVIATION = 0.10
 PYPERF_EXTREME = 0.50
@@ -36,6 +37,8 @@ def flag_codes(
         "few-repeats": len(walls) < repeats_needed(),
         "first-trial": warmed_up,
         "drift": drifting,
+        "in-a-row": _any(timed, pl.col("in_a_row")),
+        "coarse-times": is_coarse(timed),
         "superlinear": superlinear,
         "workers-did-not-overlap": _any(timed, _TOGETHER_BEYOND_HALF_S < 0),
         "clocks-unknown": _any(timed, _CLOCKS_LEAVE_DOUBT),

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from pyscale.analysis.intervals import CONFIDENCE, Array, Interval, repeats_needed
 from pyscale.analysis.losses import GROUP, OfCurve
+from pyscale_stages.wording import plural
 
 SIZE = 0.05
 """Change, as a fraction of the wall time, below which neither effect is said."""
@@ -55,7 +56,8 @@ class Drift(OfCurve):
             found.append(
                 f"Wall times {went} by {_percent(self.change)} of their median "
                 f"over the run ({100 * CONFIDENCE:.0f} % interval {_percent(low)} to "
-                f"{_percent(high)}; {self.trials} trials in {self.blocks} blocks)."
+                f"{_percent(high)}; {plural(self.trials, 'trial')} in "
+                f"{plural(self.blocks, 'block')})."
             )
         if self.first_differs:
             found.append(

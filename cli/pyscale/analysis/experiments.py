@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from pyscale.analysis.advice import Choice
+from pyscale.analysis.advice import Choice, Objective
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.intervals import repeats_needed
 from pyscale_stages.contract import Record
@@ -16,6 +16,12 @@ MORE_REPEATS = 2
 """By how much the trials of two rivals are multiplied."""
 INFLATING = ("work-inflation", "busy")
 """Causes behind which may be the cutting of the movie, or the running of workers at once."""
+
+BETTER: dict[Objective, str] = {
+    "knee": "the better value",
+    "fastest": "faster",
+    "budget": "faster within the budget",
+}
 
 Code = Literal["few-repeats", "undecided", "larger", "smaller", "windows"]
 ORDER: tuple[Code, ...] = get_args(Code)
@@ -58,7 +64,7 @@ def experiments(
         yield Experiment(
             code="undecided",
             reason=f"{fewest_repeats} trials do not settle whether N = {one} or N = {other} is "
-            f"better: time {more} of each.",
+            f"{BETTER[choice.objective]}: time {more} of each.",
             workers=_rising(base, best, rival),
             repeats=more,
         )

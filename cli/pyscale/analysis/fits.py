@@ -26,7 +26,7 @@ from pyscale.analysis.laws import (
 )
 from pyscale.analysis.leastsquares import TIMED_TO, UPPER, Scatter, Solution, scatter_of, solve
 from pyscale.analysis.losses import GROUP, OfCurve
-from pyscale.analysis.optimum import optimum
+from pyscale.analysis.optimum import held_against, optimum
 
 LINE_POINTS = 25
 """At which a law and its band are given."""
@@ -198,13 +198,17 @@ def _fitted(law: LawName, data: Means, about: dict[str, Any]) -> Fit:
     }
     if law == "amdahl":
         return Fit(**about)
-    about["optimum"] = optimum(
+    best_n = optimum(
         best.values[1:],
         free.values[1:],
         covariance=covariance[1:, 1:],
         quantile=_quantile(scatter.degrees, CONFIDENCE),
         counts=about["counts"],
     )
+    # Of a law that holds some mean strays too, by chance.
+    strays = scatter.within_scatter is False
+    alone = max(data.squares / data.degrees, TIMED_TO**2) ** 0.5 if strays else None
+    about["optimum"] = held_against(best_n, about["residuals"], alone)
     return Fit(**about)
 
 

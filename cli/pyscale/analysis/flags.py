@@ -66,6 +66,17 @@ _TABLE: tuple[tuple[tuple[str, str, Weight, str], str], ...] = (
         "comparison includes what changed meanwhile (temperature, other load, a filling disk).",
     ),
     (
+        ("in-a-row", "y", "doubt", "each N was timed in a row"),
+        "All trials of one N stand in a row, by their starts or else by the order of the rows: a "
+        "change over time (temperature, other load) then looks like a difference between N; time "
+        "the N in turns, and give `start`, or `block` where each N ran once in each.",
+    ),
+    (
+        ("coarse-times", "z", "doubt", "times are rounded too coarsely"),
+        "Wall times are rounded to a step that is large beside their scatter, and 1 % of the time "
+        "or more: intervals are widened by it.",
+    ),
+    (
         ("superlinear", "s", "doubt", "efficiency above 1: was the baseline slow?"),
         "Efficiency is above 1 by more than the trials scatter: mostly the baseline was slow (a "
         "cold start, swapping, data too large for a cache), and then every speedup is too high.",
@@ -105,7 +116,7 @@ _TABLE: tuple[tuple[tuple[str, str, Weight, str], str], ...] = (
         "more than the cores had room for): the trial may have shared cores, memory and storage.",
     ),
     (
-        ("workers-did-not-overlap", "v", "doubt", "workers hardly ran at once"),
+        ("workers-did-not-overlap", "v", "doubt", "workers barely overlapped"),
         "In at least one trial all workers ran together for less than half of the shortest "
         "worker's time: they shared memory and storage bandwidth less than N workers at once.",
     ),

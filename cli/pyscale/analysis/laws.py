@@ -13,7 +13,7 @@ LawName = Literal["amdahl", "usl"]
 LEAST_DEGREES = 2
 """Degrees of freedom below which no fit is given."""
 POOR_FIT = 0.10
-"""Root mean square by which a law may miss the wall times at each N, as a fraction of them."""
+"""Residual standard deviation that a law may have, as a fraction of the wall times."""
 
 
 class Refusal(Record):
@@ -128,9 +128,10 @@ REFUSALS = {
     "few-counts": "{law} needs at least {needed} values of N; this curve has {counts}.",
     "few-degrees": "{law} leaves {degrees} of freedom, and needs {least}: measure at more values "
     "of N.",
-    "poor-fit": "{law} misses the wall times by {miss:.0f} % (root mean square over N; limit "
-    "{limit:.0f} %), {why}",
-    "misfit": "{law} misses the mean wall times by {miss:.2g} % (root mean square over N), more "
+    "poor-fit": "{law} misses the wall times by {miss:.0f} % (residual standard deviation: over "
+    "the values of N less the parameters; limit {limit:.0f} %), {why}",
+    "misfit": "{law} misses the mean wall times by {miss:.2g} % (residual standard deviation), "
+    "more "
     "than the trials scatter; {counts} values of N are too few for intervals that include this "
     "misfit.",
     "undetermined": "These trials do not determine the parameters of {law}.",

@@ -35,7 +35,7 @@ class Scatter(NamedTuple):
     degrees: int
     within_scatter: bool | None
     miss: float
-    """Root mean square over N of the mean residual, by the degrees of freedom left."""
+    """Residual standard deviation: of the means, over values of N less parameters."""
 
 
 def solve(data: Means, size: int, *, bounded: bool) -> Solution:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from pyscale.analysis.intervals import Array
-from pyscale.analysis.laws import Optimum, Refusal
+from pyscale.analysis.laws import Optimum, Refusal, Residual
 
 
 def optimum(
@@ -43,6 +43,29 @@ def optimum(
             ends,
         )
     return Optimum(workers=value, low=ends[0], high=ends[1], refusal=None)
+
+
+def held_against(found: Optimum, residuals: Sequence[Residual], scatter: float | None) -> Optimum:
+    """Take N* back where the law misses a measured N beside it by more than its trials scatter.
+
+    On a plateau every law of a maximum has one somewhere. `scatter` is the standard deviation of
+    the logarithm of single trials, None where no miss is beyond it or no N was repeated.
+    """
+    if found.workers is None or scatter is None:
+        return found
+    at = found.workers
+    below = [one for one in residuals if one.workers <= at][-1:]
+    above = [one for one in residuals if one.workers >= at][:1]
+    worst = max((*below, *above), key=lambda one: abs(one.log_ratio))
+    if abs(worst.log_ratio) <= scatter:
+        return found
+    missed = f"{100 * abs(worst.log_ratio):.2g} %"
+    return _refused(
+        "misfit-near",
+        f"the law misses N = {worst.workers}, near its maximum, by {missed}, more than the trials "
+        f"scatter ({100 * scatter:.2g} %).",
+        (found.low, found.high),
+    )
 
 
 def _refused(code: str, sentence: str, ends: tuple[float | None, float | None]) -> Optimum:

@@ -17,6 +17,7 @@ from pyscale.analysis.intervals import Interval, median_interval, ratio_interval
 from pyscale.analysis.losses import GROUP, factors, sums
 from pyscale.analysis.resource_request import requested_and_used
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, ends_of
+from pyscale.analysis.tabledoubts import coarse_step, widened, widened_ratio
 from pyscale.analysis.warned import codes
 
 _WITH_ENDS = ends_of("speedup", "efficiency", "karp_flatt", "gustafson")
@@ -111,12 +112,20 @@ def _row(
     speedup, interval = growth * base_s / wall_s, None
     # The baseline's speedup is 1 by definition: it has nothing to be uncertain about.
     if workers != base_workers:
-        found = ratio_interval_by_block(base_timed, timed, interleaved=interleaved)
+        found = widened_ratio(
+            ratio_interval_by_block(base_timed, timed, interleaved=interleaved),
+            (base_s, coarse_step(base_timed)),
+            (wall_s, coarse_step(timed)),
+        )
         interval = found and Interval(growth * found.low, growth * found.high, found.coverage)
     states = sorted(set(timed["cache_state"].drop_nulls()))
     return row | {
         "growth": growth,
-        **with_ends("wall_s", wall_s, median_interval(timed["wall_s"].to_list())),
+        **with_ends(
+            "wall_s",
+            wall_s,
+            widened(median_interval(timed["wall_s"].to_list()), coarse_step(timed)),
+        ),
         "wall_s_min": timed["wall_s"].min(),
         "wall_s_max": timed["wall_s"].max(),
         **with_ends("speedup", speedup, interval),

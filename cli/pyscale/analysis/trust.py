@@ -1,4 +1,4 @@
-"""Whether numbers of any kind can be trusted: yes, with care or no, and why."""
+"""Whether numbers of any kind can be trusted: yes, untested, with care or no, and why."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ from pydantic import Field
 
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.flags import FLAGS, INVALIDATING, UNCHECKED, flags_of, of_weight
+from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.judging import MARGIN
 from pyscale_stages.contract import Record
+from pyscale_stages.wording import plural
 
 if TYPE_CHECKING:
     from pyscale.analysis.ranks.components import Knee
     from pyscale.analysis.ranks.loader import LoaderFindings
 
-Trust = Literal["yes", "with care", "no"]
+Trust = Literal["yes", "untested", "with care", "no"]
+"""From the best to the worst."""
 Row = Mapping[str, Any]
 
 NEUTRAL = of_weight("neutral")
 GRAVE = INVALIDATING | UNCHECKED
 RATES_DOUBTED_BY = "evicted-unverified"
 """Changes no speedup, but a rate of reading that is the answer itself."""
+NOT_COMPARED = "outputs not compared"
 MOST_NAMED = 3
 """More rows that raise a flag are counted, not named."""
 
@@ -48,9 +52,16 @@ class Raised(NamedTuple):
     is_decisive: bool = True
 
 
+def refused(reason: str) -> Trusted:
+    """Trust in an answer that there is not."""
+    return graded((), trials=0, compared=None, against=(reason,))
+
+
 def graded(
     raised: Iterable[Raised],
     *,
+    trials: int,
+    compared: bool | None,
     against: Iterable[str] = (),
     reasons: Iterable[str] = (),
     notes: Iterable[str] = (),
@@ -60,10 +71,21 @@ def graded(
     """Grade numbers by their flags: the one rule for every kind of result.
 
     It is `no` where an answer rests on what did, or may have done, other work; `with care` where
-    the answer could be another; else a flag is a note. `against`, `reasons`, `notes` and
-    `in_favour` are what no flag says; `of_rates` is whether rates of reading are the answer.
+    the answer could be another; `untested` where no doubt is known, but too few trials were timed
+    for a confidence, or outputs were not compared; else `yes`, and a flag is a note.
+
+    Parameters
+    ----------
+    trials
+        The fewest timed trials of what is compared.
+    compared
+        Whether the outputs that the answer rests on were compared; None where there are none.
+    against, reasons, notes, in_favour
+        What no flag says.
+    of_rates
+        Whether rates of reading are the answer.
     """
-    said: dict[Trust, list[str]] = {"no": [*against], "with care": [], "yes": []}
+    said: dict[Trust, list[str]] = {"no": [*against], "with care": [], "untested": [], "yes": []}
     places = list(FLAGS)
     for one in sorted(raised, key=lambda one: places.index(one.code)):
         grade: Trust = "with care"
@@ -71,13 +93,23 @@ def graded(
             grade = "no"
         elif one.code in NEUTRAL and not (of_rates and one.code == RATES_DOUBTED_BY):
             grade = "yes"
-        said[grade].append(f"{FLAGS[one.code].short}{one.where}")
+        # The number of trials says it.
+        if one.code != "few-repeats" or trials >= repeats_needed():
+            said[grade].append(f"{FLAGS[one.code].short}{one.where}")
     said["with care"] += reasons
-    beside = tuple(dict.fromkeys((*said["yes"], *notes)))
-    for grade in ("no", "with care"):
-        if said[grade]:
-            return Trusted(grade=grade, reasons=tuple(dict.fromkeys(said[grade])), notes=beside)
-    return Trusted(grade="yes", reasons=tuple(in_favour), notes=beside)
+    if trials < repeats_needed():
+        said["untested"].append(f"only {plural(trials, 'trial')}")
+    if compared is False:
+        said["untested"].append(NOT_COMPARED)
+    noted = (*said["yes"], *notes)
+    if said["no"] or said["with care"]:
+        grade = "no" if said["no"] else "with care"
+        noted = (*said["untested"] * (trials > 0), *noted)
+    else:
+        grade = "untested" if said["untested"] else "yes"
+    told = in_favour if grade == "yes" else said[grade]
+    beside = tuple(dict.fromkeys(noted))
+    return Trusted(grade=grade, reasons=tuple(dict.fromkeys(told)), notes=beside)
 
 
 def raised_by(
@@ -117,23 +149,36 @@ def trust_in(rows: Sequence[Row], choice: Choice | None, shown: int | None) -> T
         doubts.append(f"{rival} may be better")
     elif choice is not None and choice.sureness == "unknown" and _ranges_overlap(timed, choice):
         doubts.append("another N may be better: times too close for so few trials")
-    larger = [row for row in timed if row["workers"] > row["baseline_workers"]]
-    # In weak scaling each N has other frames, so that outputs are not compared.
-    unchecked = any(row["agreement"] is None and row["scaling"] != "weak" for row in larger)
-    if any(row["agreement"] is not None for row in timed[1:]):
+    decisive = set() if choice is None else {choice.workers, choice.baseline_workers, shown}
+    unchecked = not_compared(timed)
+    if len(timed) > 1 and not unchecked:
         same = all(row["identical"] for row in timed)
         favour.append(f"{'same bytes' if same else 'outputs agree'} at every N")
-    if timed:
-        fewest = min(row["repeats"] for row in timed)
-        favour.append(f"{fewest} trial{'s' * (fewest > 1)} of each")
-    decisive = set() if choice is None else {choice.workers, choice.baseline_workers, shown}
+    fewest = min((row["repeats"] for row in timed), default=0)
+    favour.append(f"{plural(fewest, 'trial')} of each")
+    compared = decisive.isdisjoint(unchecked)
+    elsewhere = f"{NOT_COMPARED} (N = {', '.join(map(str, unchecked))})"
     return graded(
         _raised(rows, decisive),
+        trials=fewest,
+        compared=compared,
         against=against,
         reasons=doubts,
-        notes=["outputs not checked"] if unchecked else [],
+        notes=[elsewhere] if unchecked and compared else [],
         in_favour=favour,
     )
+
+
+def not_compared(timed: Sequence[Row]) -> list[int]:
+    """Each N of a curve whose outputs were not, or not in every trial, held against the baseline's.
+
+    Of one N the outputs of its trials are compared with each other.
+    """
+    return [
+        row["workers"]
+        for row in timed[1:] or timed
+        if row["agreement"] is None or not UNCHECKED.isdisjoint(row["flags"])
+    ]
 
 
 def _raised(rows: Sequence[Row], decisive: set[int | None]) -> Iterator[Raised]:
@@ -175,13 +220,16 @@ def trust_in_loading(findings: LoaderFindings, of_trials: Sequence[str] = ()) ->
     """Judge the configuration that is advised, by its flags and those of its trials."""
     row = findings.chosen
     if row is None:
-        return graded((), against=("no timed configuration",))
+        return refused("no timed configuration")
     points = findings.points
     failed = points.filter(points["patches_per_s"].is_null())["stage"].n_unique()
-    lost = [f"{failed} configuration{'s' * (failed > 1)} failed"] if failed else []
+    lost = [f"{plural(failed, 'configuration')} failed"] if failed else []
     cold = ["cold cache verified"] if row["cache_state"] == "verified-cold" else []
     return graded(
         map(Raised, (*flags_of(row), *of_trials)),
+        trials=row["repeats"],
+        # All trials have one seed, and so the same patches.
+        compared=row["checksum"] is not None and row["repeats"] > 1,
         reasons=lost,
         in_favour=(*cold, f"{row['repeats']} trials"),
         of_rates=True,
@@ -193,7 +241,7 @@ def trust_in_reconstruction(
 ) -> Trusted:
     """Judge an entry by the flags of all points that its answers rest on, and of its trials."""
     if knee is None:
-        return graded((), against=("no trial counts",))
+        return refused("no trial counts")
     timed = _timed(rows)
     fastest = min(timed, key=lambda row: (row["wall_s"], row["workers"]))
     counts = {row["workers"] for row in (knee.base, knee.row, knee.following, fastest) if row}
@@ -201,11 +249,14 @@ def trust_in_reconstruction(
     codes = {code for row in decisive for code in flags_of(row)}
     codes |= GRAVE.intersection(code for row in rows for code in flags_of(row))
     lost = ", ".join(str(row["workers"]) for row in rows if row not in timed)
-    agrees = ["ranks agree with one"] if any(r["gate"] == "agrees" for r in decisive) else []
+    gates = {row["gate"] for row in decisive} - {None}
+    fewest = min(row["repeats"] for row in decisive)
     return graded(
-        map(Raised, codes.union(of_trials)),
+        map(Raised, codes.union(of_trials) - {"not-compared"}),
+        trials=fewest,
+        compared=bool(gates) and "not-compared" not in codes,
         reasons=[f"no timed trial at N = {lost}"] if lost else [],
-        in_favour=(*agrees, f"{min(row['repeats'] for row in decisive)} trials of each"),
+        in_favour=("ranks agree with one", f"{fewest} trials of each"),
     )
 
 
@@ -214,17 +265,20 @@ def trust_in_tests(rows: Sequence[Row], of_trials: Sequence[str] = ()) -> Truste
     whole = [row for row in rows if row["whole"]]
     timed = sum(row["wall_s"] is not None for row in whole)
     if not timed:
-        return graded((), against=("no test has a time",))
+        return refused("no test has a time")
     raised = [
         *map(Raised, of_trials),
         *raised_by([(_test(row), row["flags"] or []) for row in whole], "tests", all_of=timed),
     ]
-    intervals = all(row["wall_s_low"] is not None for row in whole if row["wall_s"] is not None)
+    has_result = any(row["tolerance"] is not None for row in whole)
     return graded(
         raised,
+        trials=min(row["repeats"] for row in whole if row["wall_s"] is not None),
+        # A read of a file has no result.
+        compared=True if has_result else None,
         in_favour=(
-            "every result is right",
-            *(["every test that ran has an interval"] if intervals else []),
+            *(["every result is right"] if has_result else []),
+            "every test that ran has an interval",
         ),
         of_rates=True,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, TIME, WHOLE, columns
+from pyscale.analysis.tabledoubts import in_a_row, rounded_to
 from pyscale.analysis.trials import TIMING_COLUMNS
 from pyscale.analysis.workers import seconds, sum_if_all
 
@@ -14,6 +15,7 @@ TOLD = (
     *("requested_memory_bytes", "peak_rss_bytes", "nodes", "clock_error_s"),
     *("longest_task_s", "start_stagger_s", "overlap"),
 )
+OF_STAGES = ("rounded_to_s", "in_a_row")
 MEASURED = {*TIMES, *TOLD, "wall_s", "idle_s"}
 """Columns of a trial that a table may fill."""
 _KINDS = columns(
@@ -48,6 +50,7 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
     known of one worker. Repeats are numbered by `repeat`, else by `block`, else 0. Where every
     trial has a start, these give the order of execution. What was not measured is null.
     """
+    given = table
     table = table.with_columns(
         pl.lit(None, dtype=dtype).alias(column)
         for column, dtype in _KINDS.items()
@@ -75,7 +78,8 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
         )
     )
     ordered = pl.col("start").null_count() == 0
-    return trials.select(
+    of_stages = _doubts_of_stages(trials, by_block=is_interleaved(given))
+    return trials.join(of_stages, on="stage", how="left", maintain_order="left").select(
         suite=pl.lit(suite),
         stage="stage",
         device=pl.lit(None, dtype=pl.String),
@@ -90,7 +94,7 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
         failed=pl.lit(False),
         complete=pl.lit(True),
         valid=pl.lit(True),
-        **{column: pl.col(column) for column in (*TIMES, *TOLD)},
+        **{column: pl.col(column) for column in (*TIMES, *TOLD, *OF_STAGES)},
         **{name: pl.lit(None, dtype=kind) for name, kind in _NOT_MEASURED.items()},
     )
 
@@ -98,6 +102,24 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
 def is_interleaved(table: pl.DataFrame) -> bool:
     """Whether a table says which of its trials ran close together in time: it has blocks."""
     return "block" in table.columns
+
+
+def _doubts_of_stages(trials: pl.DataFrame, *, by_block: bool) -> pl.DataFrame:
+    """Step to which the times of each stage are rounded, and whether each N was timed in a row."""
+    rows = []
+    for (stage,), own in trials.group_by("stage", maintain_order=True):
+        dated = own["start"].null_count() == 0
+        # Without dates the order of the rows is all there is, but blocks say that N were mixed.
+        counts = (own.sort("start", maintain_order=True) if dated else own)["workers"].to_list()
+        rows.append(
+            {
+                "stage": stage,
+                "rounded_to_s": rounded_to(own["slowest_s"].to_list()),
+                "in_a_row": in_a_row(counts) and (dated or not by_block),
+            }
+        )
+    kinds = columns((TEXT, "stage"), (REAL, "rounded_to_s"), (FLAG, "in_a_row"))
+    return pl.DataFrame(rows, schema=kinds)
 
 
 def _told_beside() -> dict[str, pl.Expr]:

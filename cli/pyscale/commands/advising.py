@@ -33,6 +33,7 @@ from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
 from pyscale.store.lock import is_locked
 from pyscale_stages.registry import load_stage
+from pyscale_stages.wording import plural
 
 
 def advise(
@@ -139,7 +140,9 @@ def _advice(
     ]
     # Workers that are ranks are started by one job.
     meeting = set() if plan is None else {trial.entry for trial in plan.trials if trial.meets}
-    runs = next_runs(drawn, chosen, results.limits, plan, cores_of(results.context))
+    runs = next_runs(
+        drawn, chosen, results.limits, plan, cores_of(results.context), objective=wanted
+    )
     line = bottom_line(replace(about, requests=requests, next_runs=runs), wanted)
     stages = tuple(
         stage.model_copy(
@@ -172,7 +175,7 @@ def _measured_for(context: ReportContext) -> str:
     machines: dict[str, None] = {}
     for found in context.hardware:
         named, cores = found.get("processor", "an unknown processor"), found.get("cores")
-        named += f" with {cores} core{'s' * (cores != '1')}" if cores else ""
+        named += f" with {plural(cores, 'core')}" if cores else ""
         named += "" if found["GPUs"] == "none" else f", {found['GPUs']}"
         machines[named] = None
     return f"{context.measured_for} on {' and '.join(machines) or 'unknown hardware'}"

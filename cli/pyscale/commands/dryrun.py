@@ -30,6 +30,7 @@ from pyscale.report.wording import listing
 from pyscale.sbatch.held import held_by, is_held, limit_of, why_not_held
 from pyscale.slurm.commands import default_partition, sinfo
 from pyscale.store.folder import submissions_of
+from pyscale_stages.wording import plural
 
 COST = "The most that it can cost, if every job runs to its time limit"
 RECORDS_BYTES = 5_000_000
@@ -151,7 +152,7 @@ def _show_ways(plan: Plan, site: Site) -> None:
     talk(
         f"{cheaper}: hold takes {held_hours[0] / held_hours[1]:.2f} times the core-hours of each, "
         f"and waits {hold.waits} time{'s' * (hold.waits != 1)} in the queue where each waits "
-        f"at most {each.waits} times"
+        f"at most {plural(each.waits, 'time')}"
     )
 
 
@@ -219,7 +220,7 @@ def _summary(plan: Plan) -> Table:
     shared = sweep.is_weak if sweep.frameless is None else max(sweep.workers) > 1
     rows = {
         "measure": f"{plan.suite.name} {plan.on_what}: {listing(entries)}",
-        "trials": f"{len(plan.trials)} ({tasks} tasks) at N = {listing(sweep.workers)}"
+        "trials": f"{len(plan.trials)} ({plural(tasks, 'task')}) at N = {listing(sweep.workers)}"
         + (f"; {sweep}" if shared else ""),
         "time": _time(plan),
         "disk": _disk(plan),
@@ -238,7 +239,7 @@ def _time(plan: Plan) -> str:
         return "unknown: no earlier run here has measured this"
     took = duration(sum(known.values()))
     if len(known) < trials:
-        return f"more than {took} ({trials - len(known)} of {trials} trials unknown)"
+        return f"more than {took} ({trials - len(known)} of {plural(trials, 'trial')} unknown)"
     return f"about {took}, by earlier runs here"
 
 

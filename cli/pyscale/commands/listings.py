@@ -119,24 +119,32 @@ def _row(path: Path) -> dict[str, Any]:
 
 
 def _best(run: RunFolder) -> str:
-    """Largest speedup of the stages of a pipeline, one after the other, as its report has them."""
+    """Speedup of all stages together, each at its best value, from the table of the report."""
     results = run.report / "benchmark_results_aggregated.csv"
     if any(step.family for step in run.plan.suite.stages.values()) or not results.is_file():
         return ""
-    walls_s: dict[int, dict[str, float]] = defaultdict(dict)
+    found: dict[str, dict[int, float]] = defaultdict(dict)
     with results.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            if row.get("wall_s"):
-                walls_s[int(row["workers"])][row["stage"]] = float(row["wall_s"])
-    base = walls_s.get(run.plan.baseline_workers, {})
-    # A stage that is absent at some N would make the others look fast there.
-    totals = {n: sum(own.values()) for n, own in walls_s.items() if own.keys() == base.keys()}
-    if len(totals) < 2:
+            # In weak scaling each N has other work, and what is invalid did other work too.
+            if row.get("scaling") in {"weak", "mixed"}:
+                return ""
+            if row.get("wall_s") and row.get("invalid") != "true":
+                found[row["stage"]][int(row["workers"])] = float(row["wall_s"])
+    base = run.plan.baseline_workers
+    if not found or any(base not in own for own in found.values()):
         return ""
-    fastest = min(totals, key=totals.__getitem__)
-    if fastest == run.plan.baseline_workers:
-        return f"N = {fastest}"
-    return f"{sum(base.values()) / totals[fastest]:.2f}x at N = {fastest}"
+    if all(len(own) == 1 for own in found.values()):
+        return ""
+    # As `pyscale.analysis.advice.choices` has it.
+    chosen = {stage: min(own, key=lambda n: (n * own[n] ** 2, n)) for stage, own in found.items()}
+    counts = {*chosen.values()}
+    at = f"at N = {counts.pop()}" if len(counts) == 1 else "as advised"
+    if {*chosen.values()} == {base}:
+        return f"N = {base}"
+    before_s = sum(own[base] for own in found.values())
+    after_s = sum(own[chosen[stage]] for stage, own in found.items())
+    return f"{before_s / after_s:.2f}x {at}"
 
 
 def show_settings(*, as_json: bool) -> None:

@@ -57,6 +57,7 @@ from pyscale.store.journal import Journal, Listener
 from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here, written_by_owner_alone
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.validation.expected import refuse_other_work
+from pyscale_stages.wording import plural
 
 EXIT_INCOMPLETE = 1
 EXIT_INVALID = 1
@@ -169,7 +170,7 @@ def extend(
         before_run(plan)
         added = plan.trials[len(run.plan.trials) :]
         counts = listing(sorted({trial.workers for trial in added}))
-        what = f"{len(added)} trials at N = {counts}"
+        what = f"{plural(len(added), 'trial')} at N = {counts}"
         run.replace_plan(plan)
         Journal(run.journal_file).append("run_extended", detail=what)
     talk(f"extended {run.path.name} by {what}")

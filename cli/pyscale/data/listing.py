@@ -23,7 +23,7 @@ from pyscale.data.verify import (
     verify_dataset,
 )
 from pyscale.errors import UserError
-from pyscale_stages.wording import did_you_mean
+from pyscale_stages.wording import did_you_mean, plural
 
 OWN_TITLES: dict[MadeKind, str] = {
     "movie": "A synthetic movie with its truth",
@@ -105,5 +105,5 @@ def _print_states(states: Sequence[FileState], report: TerminalReport, data_root
             if state.state != "ok":
                 table.add_row(name, state.file, state.state)
         n_ok = Counter(state.state for state in own)["ok"]
-        table.add_row(name, f"{n_ok} of {len(own)} files", "ok")
+        table.add_row(name, f"{n_ok} of {plural(len(own), 'file')}", "ok")
     answer(table)

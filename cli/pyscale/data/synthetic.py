@@ -24,6 +24,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.synthetic import SlidesParams
 from pyscale_stages.synth.drifted import DriftedParams
 from pyscale_stages.synth.params import SynthParams
+from pyscale_stages.wording import plural
 
 FEWEST_CELLS = 3
 """Cells of each type that even the smallest field gets where their number is not given."""
@@ -132,8 +133,8 @@ def _called(params: MadeParams) -> str:
 
 def _amount(params: MadeParams) -> str:
     if isinstance(params, SlidesParams):
-        return f"{params.slides} slides"
-    return f"{params.frames} frames with their truth"
+        return plural(params.slides, "slide")
+    return f"{plural(params.frames, 'frame')} with their truth"
 
 
 def _record(folder: Path, report: Report) -> None:

@@ -26,10 +26,10 @@ from pyscale.doctor.subject import Subject
 from pyscale.images.lockfile import ImageFolder
 from pyscale.planning.runsettings import settings_for
 from pyscale.planning.sites import Site, load_site
-from pyscale.report.wording import plural
 from pyscale.slurm.commands import nodes_of
 from pyscale_stages.contract import Record
 from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.wording import plural
 
 EXIT_PROBLEM = 1
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from pyscale.doctor.findings import Finding, beside_the_point, judged, ok, warning
 from pyscale.doctor.subject import Subject
-from pyscale.report.wording import plural
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.measure import cgroups, stamp
 from pyscale_stages.measure.cpus import affinity, first_threads, usable_cpus
+from pyscale_stages.wording import plural
 
 MIB = 1 << 20
 _NO_THREADS = {

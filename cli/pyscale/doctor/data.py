@@ -17,6 +17,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.slides.reading import slide_files
+from pyscale_stages.wording import plural
 
 _HARMLESS = re.compile(r"[\w./+@=-]*", re.ASCII)
 """What no shell, no option of a container program and no pattern of file names takes apart."""
@@ -71,9 +72,9 @@ def opened(path: Path, axes: str | None) -> Finding:
     height, width = movie.shape_yx
     return ok(
         check,
-        f"{path} has {movie.n_frames} frames of {height} x {width} px, on "
+        f"{path} has {plural(movie.n_frames, 'frame')} of {height} x {width} px, on "
         f"{filesystem_of(path).fs_type}",
-        value=f"{movie.n_frames} frames",
+        value=plural(movie.n_frames, "frame"),
     )
 
 

@@ -13,8 +13,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pyscale.report.wording import plural
 from pyscale_stages.contract import Record
+from pyscale_stages.wording import plural
 
 if TYPE_CHECKING:
     from pyscale.doctor.probe import Difference

@@ -17,8 +17,8 @@ from pyscale.doctor.jobrequest import MEMORY_OPTIONS, JobRequest, plan_requests
 from pyscale.errors import UserError
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
-from pyscale.report.wording import plural
 from pyscale.slurm.commands import NEEDED, Answer, ask, nodes_of, sinfo, slurm_is_here, told
+from pyscale_stages.wording import plural
 
 PARTITION = "slurm.partition."
 """Begin of the names of checks of a partition."""

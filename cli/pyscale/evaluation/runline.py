@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyscale.analysis.advice import Choice
+from pyscale.analysis.advice import Choice, Objective
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.experiments import ORDER, Experiment, experiments
 from pyscale.planning.baseversion import without_base
@@ -22,6 +22,7 @@ from pyscale.planning.traits import DATA
 from pyscale.report.advice import limits_near
 from pyscale.report.curves import Curve
 from pyscale.settings import ENVIRONMENT_PREFIX, Settings
+from pyscale_stages.wording import plural
 
 ALIKE = (
     *("truth", "axes", "device", "cpus_per_worker", "cache", "executor", "every_node", "site"),
@@ -159,11 +160,13 @@ def next_runs(
     limits: Sequence[Limits],
     plan: Plan | None,
     cores: int | None,
+    *,
+    objective: Objective = "knee",
 ) -> tuple[Experiment, ...]:
-    """Name the runs that would settle the best value of all curves, one line for equal ones."""
+    """Name the runs that would settle one objective on all curves, one line for equal ones."""
     merged: dict[Experiment, list[str]] = {}
     for curve in found:
-        own = [one for one in choices if curve.owns(one) and one.objective == "knee"]
+        own = [one for one in choices if curve.owns(one) and one.objective == objective]
         for one in _needed(curve, own, limits_near(curve, own, limits), plan):
             merged.setdefault(one, []).append(curve.key["stage"])
     in_order = sorted(merged.items(), key=lambda item: (ORDER.index(item[0].code), -len(item[1])))
@@ -200,8 +203,8 @@ def _with_command(
     needed = experiment.workers[-1] * max(threads_of(plan, entry) for entry in entries)
     if plan.site is None and cores is not None and needed > cores:
         lacking = (
-            f" It takes {needed} cores, and the machine of this run has {cores}: measure on a "
-            "larger one."
+            f" It takes {plural(needed, 'core')}, and the machine of this run has {cores}: measure "
+            "on a larger one."
         )
         return experiment.model_copy(update={"reason": experiment.reason + lacking})
     line = run_line(plan, entries, experiment)

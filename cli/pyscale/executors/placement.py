@@ -14,6 +14,7 @@ from pyscale.errors import UserError
 from pyscale.executors.mps import UNUSED
 from pyscale_stages.contract import Device, GpuSharing
 from pyscale_stages.measure.cpus import first_threads, usable_cpus
+from pyscale_stages.wording import plural
 
 GPUS = "CUDA_VISIBLE_DEVICES"
 """Variable that names the GPUs which a process may use."""
@@ -34,7 +35,8 @@ class Placement:
     def __init__(self, cpus: Sequence[int], cpus_per_worker: int, gpus: Sequence[str]) -> None:
         if cpus_per_worker > len(cpus):
             raise UserError(
-                f"{cpus_per_worker} cores of one task exceed the {len(cpus)} usable cores of this "
+                f"{plural(cpus_per_worker, 'core')} of one task exceed the {len(cpus)} usable "
+                "cores of this "
                 "machine: lower --cpus-per-worker or the threads of the grid, or --workers where "
                 "N is the threads of one task"
             )
@@ -75,8 +77,8 @@ class Placement:
             per_worker = visible if gpus == "all" else gpus or 1
             if per_worker > visible:
                 raise UserError(
-                    f"{gpus} GPUs per worker exceed the {visible} usable GPUs of this machine: "
-                    "ask for fewer, or for all"
+                    f"{plural(per_worker, 'GPU')} per worker exceed the {visible} usable GPUs of "
+                    "this machine: ask for fewer, or for all"
                 )
             sets = visible // per_worker
             begin = (worker % sets) * per_worker

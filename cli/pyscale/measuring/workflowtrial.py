@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from pyscale.errors import UserError
 from pyscale_stages.telling import metric
+from pyscale_stages.wording import plural
 
 if TYPE_CHECKING:
     from pyscale.traces.tasks import TracedTask
@@ -168,8 +169,8 @@ def traced(engine: str, work: Path) -> list[TracedTask]:
     if cached:
         named = ", ".join(islice(cached, SHOWN))
         raise UserError(
-            f"Nextflow took {len(cached)} tasks from its cache ({named}), so they were not "
-            "measured: leave resume out of its configuration"
+            f"Nextflow took {plural(len(cached), 'task')} from its cache ({named}), so they were "
+            "not measured: leave resume out of its configuration"
         )
     return tasks
 

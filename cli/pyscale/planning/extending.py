@@ -14,6 +14,7 @@ from pyscale.planning.sweep import Scaled, Sweep, block_order, refuse_more_ranks
 from pyscale.report.wording import listing
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import code_commit, read_provenance
+from pyscale_stages.wording import plural
 
 
 def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> Plan:
@@ -37,8 +38,8 @@ def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> 
     have = Counter(trial.workers for trial in plan.trials if trial.entry == one)
     if repeats is not None and repeats < max(have.values()):
         raise UserError(
-            f"--repeats {repeats}: the run {plan.run_id} has {max(have.values())} trials at a "
-            "worker count already, and none is taken away: give more"
+            f"--repeats {repeats}: the run {plan.run_id} has {plural(max(have.values()), 'trial')} "
+            "at a worker count already, and none is taken away: give more"
         )
     every = sorted({*sweep.workers, *new})
     missing = {n: wanted - have[n] for n in every}
@@ -56,8 +57,8 @@ def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> 
         added += (scaled[entry].trial(n, first + extra) for entry, n in order)
     if not added:
         raise UserError(
-            f"the run {plan.run_id} has {wanted} trials of each of N = {listing(sweep.workers)} "
-            "already: give more --repeats, or other --workers"
+            f"the run {plan.run_id} has {plural(wanted, 'trial')} of each of N = "
+            f"{listing(sweep.workers)} already: give more --repeats, or other --workers"
         )
     settings = plan.settings | {"repeats": wanted, "workers": every}
     # Not a copy: a plan refuses two trials of one name.

@@ -31,12 +31,12 @@ from pyscale.report.wording import (
     listing,
     number,
     percent,
-    plural,
     ratio,
     resampled_share,
     wall_time,
 )
 from pyscale_stages.contract import Record
+from pyscale_stages.wording import plural
 
 NAMES: dict[Objective, str] = {"knee": "best value", "fastest": "fastest", "budget": "budget"}
 """What each objective is called."""

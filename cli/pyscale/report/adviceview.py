@@ -29,6 +29,7 @@ from pyscale.report.wording import ABSENT, grouped, listing
 
 TRUSTED: dict[Trust, str] = {
     "yes": "Can be trusted",
+    "untested": "Untested",
     "with care": "With care",
     "no": "Not to be trusted",
 }

@@ -10,8 +10,9 @@ from pydantic import Field
 from pyscale.analysis.advice import Choice, Objective
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.flags import UNCHECKED
+from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.resource_request import Request
-from pyscale.analysis.trust import Trust, refusal, trust_in
+from pyscale.analysis.trust import Trust, not_compared, refusal, trust_in
 from pyscale.report.curves import Curve, curves
 from pyscale.report.limits import SHORT, rival
 from pyscale.report.results import Results
@@ -20,14 +21,15 @@ from pyscale.report.wording import (
     gib,
     grouped,
     listing,
+    number,
     percent,
-    plural,
     ratio,
     resampled_share,
     score,
     titled,
 )
 from pyscale_stages.contract import Record
+from pyscale_stages.wording import plural
 
 Row = dict[str, Any]
 NOT_KNOWN = "not known"
@@ -63,13 +65,14 @@ class StageLine(Record):
     points: tuple[Point, ...] = Field(description="By rising N")
     best_value: int | None = Field(description="N of best value; None where none is advised")
     fastest: int | None = Field(description="Fewest workers within 5 % of the fastest")
+    chosen: int | None = Field(description="N of the objective; None where none is advised")
     shown_at: int | None = Field(
-        description="N of `limit` and of the speedup to show: the best value or, where that is "
+        description="N of `limit` and of the speedup to show: the chosen one or, where that is "
         "the baseline, the next; None where there is none"
     )
     limit: str = Field(description="What limits scaling, in a few words")
     limit_sentence: str = Field(description="The same with numbers")
-    requested: int | None = Field(description="N of `each_task`: the best value, where not asked")
+    requested: int | None = Field(description="Tasks at once, of which `each_task` is one")
     each_task: str = Field(description="What one task asks for, as in `1 core, 2 GiB, 5 min`")
     refusal: str | None = Field(description="Why no N is advised")
     trust: Trust
@@ -79,23 +82,55 @@ class StageLine(Record):
     @property
     def shown(self) -> Point | None:
         """The point whose speedup is shown."""
-        return next((one for one in self.points if one.workers == self.shown_at), None)
+        return self.at(self.shown_at)
+
+    @property
+    def quickest(self) -> Point:
+        """The point of the least time for the same work."""
+        return min(self.valid, key=lambda one: (self.time_s(one), one.workers))
+
+    @property
+    def valid(self) -> tuple[Point, ...]:
+        """The points whose output is the baseline's."""
+        return tuple(one for one in self.points if not one.invalid)
+
+    def at(self, workers: int | None) -> Point | None:
+        """The point at one N."""
+        return next((one for one in self.points if one.workers == workers), None)
+
+    def time_s(self, one: Point) -> float:
+        """Time of the baseline's work at a valid point, which follows from the speedup."""
+        return self.points[0].wall_s / (one.speedup or 1.0)
+
+
+class Mix(Record):
+    """All stages, each at an N of its own."""
+
+    name: str
+    wall_s: float = Field(description="Sum over the stages")
+    worker_s: float = Field(description="Sum of N x time")
+    speedup: float = Field(description="Over the sum at the baseline")
 
 
 class Total(Record):
-    """All stages together, at every N at which all of them were measured."""
+    """All stages one after the other."""
 
     name: str = Field(description="`whole pipeline`, or what else the sum is of")
-    points: tuple[Point, ...]
+    baseline_workers: int = Field(description="N0 of every stage")
+    wall_s: float = Field(description="Sum of all stages at N0")
+    requested: Mix | None = Field(description="As requested; None where a stage has no request")
+    fastest: Mix | None = Field(description="None where no stage was measured at several N")
 
     @property
-    def shown(self) -> Point | None:
-        """The fastest beyond the baseline."""
-        return min(self.points[1:], key=lambda one: one.wall_s, default=None)
+    def mixes(self) -> tuple[Mix, ...]:
+        """Those to show, each once."""
+        found = [one for one in (self.requested, self.fastest) if self.fastest and one]
+        is_one = len(found) == 2 and found[0].speedup == found[1].speedup
+        return tuple(found[:1] if is_one else found)
 
 
 class NextRun(Record):
-    """The run that would make the answer surer."""
+    """The run that would make the answer more certain."""
 
     reason: str
     command: str | None = Field(None, description="Line to paste; None where none measures it")
@@ -110,9 +145,11 @@ class BottomLine(Record):
     outputs_sentence: str = ""
     request: tuple[str, ...] = Field((), description="Sentences: what to request, at what price")
     confidence: str = Field("", description="Confidence of the request, as `unknown (2 trials)`")
+    objective: Objective = Field("knee", description="What request and confidence are of")
     trust: Trust = Field("yes", description="The lowest of all stages")
     against: tuple[str, ...] = Field((), description="Reasons of `no`, each with its stages")
     care: tuple[str, ...] = Field((), description="Reasons of `with care`, each with its stages")
+    untested: tuple[str, ...] = Field((), description="Reasons of `untested`, with their stages")
     notes: tuple[str, ...] = Field((), description="What cannot change the answer, with stages")
     next_run: NextRun | None = None
 
@@ -121,32 +158,40 @@ def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
     """Sum a report up; without stages over N there is nothing in it."""
     own = results.about_workers()
     found = curves(own.configurations)
-    stages = tuple(_stage(curve, own) for curve in found)
+    stages = tuple(_stage(curve, own, objective) for curve in found)
     if not stages:
         return BottomLine(stages=())
     chosen = {curve.name: _choice(curve, own, objective) for curve in found}
     outputs, told = _outputs(found)
-    said = [(stage, reason) for stage in stages for reason in stage.reasons]
+    # Why no N is advised stands with the request.
+    said = [(one, why) for one in stages for why in one.reasons if why != one.refusal]
     needed = next((one for one in own.next_runs if one.command), None)
+    total = _total(found, stages, own)
+    of_grade = {
+        grade: _merged([(s.name, one) for s, one in said if s.trust == grade], stages)
+        for grade in get_args(Trust)
+    }
     return BottomLine(
         stages=stages,
-        total=_total(found, own),
+        total=total,
         outputs=outputs,
         outputs_sentence=told,
-        request=tuple(_request(stages, chosen, objective)),
+        request=tuple(_request(stages, total, objective)),
         confidence=_confidence(found, stages, chosen),
+        objective=objective,
         # `Trust` names its grades from the best to the worst.
         trust=max((stage.trust for stage in stages), key=get_args(Trust).index),
-        against=_merged([(s.name, one) for s, one in said if s.trust == "no"], stages),
-        care=_merged([(s.name, one) for s, one in said if s.trust == "with care"], stages),
+        against=of_grade["no"],
+        care=of_grade["with care"],
+        untested=of_grade["untested"],
         notes=_merged([(s.name, one) for s in stages for one in s.notes], stages),
         next_run=needed and NextRun(reason=needed.reason, command=needed.command),
     )
 
 
-def _stage(curve: Curve, results: Results) -> StageLine:
+def _stage(curve: Curve, results: Results, objective: Objective) -> StageLine:
     work = results.context.works.get(curve.key["stage"])
-    choice, fastest = (_choice(curve, results, wanted) for wanted in ("knee", "fastest"))
+    choice, knee, fastest = (_choice(curve, results, o) for o in (objective, "knee", "fastest"))
     request = next((one for one in results.requests if curve.owns(one)), None)
     best = None if choice is None else choice.workers
     valid = [row["workers"] for row in curve.timed[1:] if not row["invalid"]]
@@ -160,7 +205,8 @@ def _stage(curve: Curve, results: Results) -> StageLine:
         algorithm=None if work is None else work.how,
         stand_in=None if work is None else work.stand_in,
         points=tuple(map(point, curve.timed)),
-        best_value=best,
+        best_value=None if knee is None else knee.workers,
+        chosen=best,
         fastest=None if fastest is None else fastest.workers,
         shown_at=shown_at,
         limit=limit,
@@ -205,8 +251,8 @@ def _limit(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> tupl
     if limits.sureness == "undecided":
         other = rival(limits)
         return f"{SHORT[main.code]} or {SHORT[other.code]}", (
-            f"{at}, undecided: {measured}, without the one {ratio(main.efficiency)}, without the "
-            f"other {ratio(other.efficiency)}."
+            f"{at}, undecided: {measured}; without {SHORT[main.code]} {ratio(main.efficiency)}, "
+            f"without {SHORT[other.code]} {ratio(other.efficiency)}."
         )
     sure = {"likely": ", probably", "unknown": ", it seems"}.get(limits.sureness or "", "")
     without = f"{measured}, without it {ratio(main.efficiency)}"
@@ -236,30 +282,42 @@ def _choice(curve: Curve, results: Results, objective: Objective) -> Choice | No
     return next(own, None)
 
 
-def _total(found: Sequence[Curve], results: Results) -> Total | None:
+def _total(found: Sequence[Curve], stages: Sequence[StageLine], results: Results) -> Total | None:
     names = [curve.key["stage"] for curve in found]
     suites = {curve.key["suite"] for curve in found}
     is_one = results.context.adds_up
     if len(found) < 2 or len(suites) > 1 or len({*names}) < len(names) or is_one is False:
         return None
-    timed = [{row["workers"]: row for row in curve.timed if not row["invalid"]} for curve in found]
-    counts = sorted(set.intersection(*(set(rows) for rows in timed)))
     # Sums of times of other work at each N give no speedup.
-    strong = all(row["scaling"] in {None, "strong"} for rows in timed for row in rows.values())
-    if not counts or not strong:
+    strong = all(row["scaling"] in {None, "strong"} for curve in found for row in curve.timed)
+    bases = {stage.points[0].workers if stage.points else 0 for stage in stages}
+    is_invalid = any(one.invalid for stage in stages for one in stage.points[:1])
+    if not strong or is_invalid or len(bases) > 1 or 0 in bases:
         return None
-    walls_s = [sum(rows[count]["wall_s"] for rows in timed) for count in counts]
+    exact = all(stage.fastest == stage.quickest.workers for stage in stages)
+    fastest = "fastest mix" if exact else f"within {percent(MARGIN)} of the fastest mix"
+    several = any(len(stage.valid) > 1 for stage in stages)
     return Total(
         name="whole pipeline" if is_one else "all stages",
-        points=tuple(
-            Point(
-                workers=count,
-                wall_s=wall_s,
-                speedup=walls_s[0] / wall_s,
-                efficiency=walls_s[0] / wall_s * counts[0] / count,
-            )
-            for count, wall_s in zip(counts, walls_s, strict=True)
-        ),
+        baseline_workers=bases.pop(),
+        wall_s=sum(stage.points[0].wall_s for stage in stages),
+        requested=_mix("as requested", stages, [stage.chosen for stage in stages]),
+        fastest=_mix(fastest, stages, [s.fastest for s in stages]) if several else None,
+    )
+
+
+def _mix(name: str, stages: Sequence[StageLine], counts: Sequence[int | None]) -> Mix | None:
+    """Sum stages up, each at its N, for the baseline's work."""
+    own = zip(stages, counts, strict=True)
+    times = [(stage.time_s(one), one.workers) for stage, n in own if (one := stage.at(n))]
+    if len(times) < len(stages):
+        return None
+    wall_s = sum(time_s for time_s, _ in times)
+    return Mix(
+        name=name,
+        wall_s=wall_s,
+        worker_s=sum(workers * time_s for time_s, workers in times),
+        speedup=sum(stage.points[0].wall_s for stage in stages) / wall_s,
     )
 
 
@@ -276,8 +334,7 @@ def _outputs(found: Sequence[Curve]) -> tuple[Outputs | None, str]:
     checked = {
         name: rows
         for name, rows in timed.items()
-        if all(row["agreement"] is not None for row in rows[1:] or rows)
-        and all(set(UNCHECKED).isdisjoint(row["flags"]) for row in rows)
+        if not not_compared(rows) and UNCHECKED.isdisjoint(rows[0]["flags"])
     }
     unchecked = [name for name in timed if name not in checked]
     if not checked:
@@ -290,31 +347,25 @@ def _outputs(found: Sequence[Curve]) -> tuple[Outputs | None, str]:
         return ("partly checked" if unchecked else "same bytes"), told
     least = min(row["agreement"] for row in compared)
     told = f"Outputs: agree within tolerance {at} (lowest score {score(least)}){rest}."
+    if least == 1:
+        told = f"Outputs: same content {at}, in other bytes{rest}."
     return ("partly checked" if unchecked else "agree"), told
 
 
 def _request(
-    stages: Sequence[StageLine], chosen: Mapping[str, Choice | None], objective: Objective
+    stages: Sequence[StageLine], total: Total | None, objective: Objective
 ) -> Iterator[str]:
     """Say what to request; of one N the cores, memory and time of a task."""
-    scaled = [stage for stage in stages if len(_valid(stage)) > 1 and stage.best_value]
-    alone = [stage for stage in stages if len(_valid(stage)) == 1 and stage.best_value]
+    scaled = [stage for stage in stages if len(stage.valid) > 1 and stage.chosen]
+    alone = [stage for stage in stages if len(stage.valid) == 1 and stage.chosen]
     if scaled:
-        wanted = {name: choice.workers for name, choice in chosen.items() if choice}
-        best = {one.name: wanted.get(one.name) or one.best_value or 0 for one in scaled}
-        named = _n_of(best, stages)
-        meaning = {"knee": " (best value)", "fastest": " (fastest)", "budget": " (within budget)"}
-        price = f"; {_price(scaled, stages)}" if objective == "knee" else ""
-        yield f"Request {named}{meaning[objective]}{price}."
+        named = _n_of({one.name: one.chosen or 0 for one in scaled}, stages)
+        yield f"Request {named}{_meaning(scaled, stages, total, objective)}."
     if alone:
         yield _right_size(alone, stages)
     for stage in stages:
-        if stage.best_value is None:
+        if stage.chosen is None:
             yield f"No N is advised for {stage.name}: {stage.refusal}."
-
-
-def _valid(stage: StageLine) -> list[Point]:
-    return [one for one in stage.points if not one.invalid]
 
 
 def _n_of(best: dict[str, int], stages: Sequence[StageLine]) -> str:
@@ -326,32 +377,58 @@ def _n_of(best: dict[str, int], stages: Sequence[StageLine]) -> str:
     return listing(f"N = {workers} for {listing(names)}" for workers, names in groups.items())
 
 
-def _price(scaled: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
+def _meaning(
+    scaled: Sequence[StageLine],
+    stages: Sequence[StageLine],
+    total: Total | None,
+    objective: Objective,
+) -> str:
+    """What the request is: by its objective, and beside the fastest."""
+    if objective == "budget":
+        return " (within budget)"
+    if objective == "fastest":
+        beside = _beside_the_fastest(scaled)
+        return f", {beside}" if beside else " (fastest measured)"
+    others = [stage for stage in scaled if stage.fastest != stage.best_value]
+    if others:
+        return f" (best value); {_price(others, stages, total)}"
+    return f" (best value); {_beside_the_fastest(scaled) or 'also the fastest measured'}"
+
+
+def _beside_the_fastest(scaled: Sequence[StageLine]) -> str:
+    """Name the N that are faster than the chosen ones, by less than the margin."""
+    faster = [
+        f"N = {one.workers}, {number(stage.time_s(one))} s"
+        + (f" for {stage.name}" if len(scaled) > 1 else "")
+        for stage in scaled
+        if (one := stage.quickest).workers != stage.chosen
+    ]
+    return f"within {percent(MARGIN)} of the fastest ({'; '.join(faster)})" if faster else ""
+
+
+def _price(others: Sequence[StageLine], stages: Sequence[StageLine], total: Total | None) -> str:
     """What the fastest costs beside the best value: worker-hours for time."""
-    others = [stage for stage in scaled if stage.fastest not in {None, stage.best_value}]
-    if not others:
-        return "also the fastest measured"
-    (best_s, best_h), (fast_s, fast_h) = (_spent(at, others) for at in ("best_value", "fastest"))
-    named = _n_of({stage.name: stage.fastest or 0 for stage in others}, stages)
-    return (
-        f"fastest: {named}, {ratio(fast_h / best_h)} times the worker-hours for "
-        f"{percent(1 - fast_s / best_s)} less time"
+    best, fast = (
+        _mix(field, others, [getattr(stage, field) for stage in others])
+        for field in ("best_value", "fastest")
     )
-
-
-def _spent(field: str, stages: Sequence[StageLine]) -> tuple[float, float]:
-    """Time and worker-time of all stages at the N of a field, for the baseline's work."""
-    spent = []
-    for stage in stages:
-        at = next(one for one in stage.points if one.workers == getattr(stage, field))
-        # Where the work grew, the time of the baseline's work follows from the speedup.
-        spent.append((at.workers, stage.points[0].wall_s / (at.speedup or 1.0)))
-    return sum(time_s for _, time_s in spent), sum(workers * time_s for workers, time_s in spent)
+    # Of all stages, where they add up, as the rows of the whole have it.
+    if total is not None and total.requested and total.fastest:
+        best, fast = total.requested, total.fastest
+    assert best is not None
+    assert fast is not None
+    exact = all(stage.fastest == stage.quickest.workers for stage in others)
+    return (
+        f"{'fastest' if exact else f'within {percent(MARGIN)} of the fastest'}: "
+        f"{_n_of({stage.name: stage.fastest or 0 for stage in others}, stages)}, "
+        f"{ratio(fast.worker_s / best.worker_s)} times the worker-hours for "
+        f"the same work in {percent(1 - fast.wall_s / best.wall_s)} less time"
+    )
 
 
 def _right_size(alone: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
     told = []
-    asked = grouped(((stage.best_value, stage.each_task), stage.name) for stage in alone)
+    asked = grouped(((stage.chosen, stage.each_task), stage.name) for stage in alone)
     for (workers, each), names in asked.items():
         who = "" if len(names) == len(stages) else f" for {listing(names)}"
         told.append(f"{each}{who} (N = {workers})")

@@ -12,13 +12,20 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from pyscale.report.bottomline import NOT_KNOWN, BottomLine, Point
+from pyscale.analysis.advice import Objective
+from pyscale.report.bottomline import NOT_KNOWN, BottomLine, Point, Total
 from pyscale.report.fitted import empty_table
 from pyscale.report.wording import ABSENT, INVALID, listing, number, ratio
 
 CELLS = 8
 """Of a bar, which is full where the speedup is the ideal one."""
-STYLES = {"yes": "", "with care": "yellow", "no": "bold red"}
+STYLES = {"yes": "", "untested": "", "with care": "yellow", "no": "bold red"}
+OBJECTIVES: dict[Objective, str] = {
+    "knee": "of the best value",
+    "fastest": "of the fastest",
+    "budget": "of the fastest within budget",
+}
+"""What a confidence is of."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,7 @@ class BottomView:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         stages = self.line.stages
         every = sorted({one.workers for stage in stages for one in stage.points})
-        advised = {n for one in stages for n in (one.best_value, one.fastest, one.shown_at)}
+        advised = {n for one in stages for n in (one.chosen, one.fastest, one.shown_at)}
         few = [count for count in every if count in {*every[:1], *advised}]
         # What may be shown, the most first.
         counts = (every, few, sorted({*every[:1], *every[-1:]}))
@@ -78,16 +85,8 @@ class BottomView:
                 *_speedup(stage.shown, plain=plain, several=len(at) > 1),
                 Text(stage.refusal or (stage.limit if is_limited else ABSENT)),
             )
-        if self.line.total is not None:
-            shown = self.line.total.shown
-            table.add_row(
-                self.line.total.name,
-                *([""] if has_algorithms else []),
-                *_times(self.line.total.points, counts, ends=has_ends),
-                *_speedup(shown, plain=plain, several={shown and shown.workers} != at),
-                "",
-                style="bold",
-            )
+        for name, *cells in _whole(self.line.total, counts):
+            table.add_row(name, *([""] if has_algorithms else []), *cells, style="bold")
         return table
 
 
@@ -111,19 +110,32 @@ def answers(line: BottomLine) -> Iterator[RenderableType]:
     for sentence in line.request:
         yield Text.assemble((sentence, "bold"))
     if line.confidence:
-        yield headed(f"Confidence: {line.confidence}.")
+        yield headed(f"Confidence {OBJECTIVES[line.objective]}: {line.confidence}.")
     if line.against:
         yield headed(f"Not to be trusted: {'; '.join(line.against)}.", STYLES["no"])
     if line.care:
         yield headed(f"With care: {'; '.join(line.care)}.", STYLES["with care"])
+    if line.untested:
+        yield headed(f"Untested: {'; '.join(line.untested)}.", STYLES["untested"])
     if line.next_run is not None and line.next_run.command is not None:
-        yield Unbroken("Surer by: ", line.next_run.command)
+        yield Unbroken("For more certainty, run: ", line.next_run.command)
 
 
 def headed(sentence: str, style: str = "bold") -> Text:
     """Set what stands before the colon apart."""
     head, colon, rest = sentence.partition(":")
     return Text.assemble((f"{head}{colon}", style or "bold"), rest)
+
+
+def _whole(total: Total | None, counts: Sequence[int]) -> Iterator[list[str]]:
+    """Cells of all stages at the baseline, and with each stage at an N of its own."""
+    if total is None:
+        return
+    base = [number(total.wall_s) if n == total.baseline_workers else "" for n in counts]
+    gains = [[ratio(mix.speedup), f"{number(mix.wall_s)} s", mix.name] for mix in total.mixes]
+    first, *others = gains or [["", "", ""]]
+    yield [total.name, *base, *first]
+    yield from (["", *[""] * len(base), *one] for one in others)
 
 
 def _times(points: Sequence[Point], counts: Sequence[int], *, ends: bool) -> Iterator[Text]:

@@ -9,8 +9,10 @@ from pyscale.analysis.laws import WRITTEN, Fit, Optimum, Parameter
 from pyscale.report.curves import Curve
 from pyscale.report.section import Block
 from pyscale.report.wording import few, grouped, listing, titled
+from pyscale_stages.wording import plural
 
 MEANING = {"f": "serial part f", "sigma": "contention sigma", "kappa": "coherency kappa"}
+TOO_FEW = "few-counts"
 LEAST_MISS = 0.001
 """Percentage below which a misfit is not given in digits."""
 LARGEST = {"f": 1.0, "sigma": 1.0, "kappa": None}
@@ -28,7 +30,10 @@ def of_curve(curve: Curve, fits: Iterable[CurveFits]) -> Iterator[str]:
 
 
 def sentences(*laws: Fit) -> Iterator[str]:
-    """State the laws of a curve, or why one is not fitted."""
+    """State the laws of a curve, or why one is not fitted; once where N are too few for all."""
+    if len(laws) > 1 and all(fit.refusal and fit.refusal.code == TOO_FEW for fit in laws):
+        yield f"No law is fitted: this curve has {plural(len(laws[0].counts), 'value')} of N."
+        return
     yield from map(_law, laws)
 
 
@@ -64,7 +69,7 @@ def _law(fit: Fit) -> str:
         for name, parameter in fit.parameters.items()
         if name in MEANING
     )
-    trials = f"{fit.trials} trials at N = {listing(fit.counts)}"
+    trials = f"{plural(fit.trials, 'trial')} at N = {listing(fit.counts)}"
     best = "" if fit.optimum is None else f" {_optimum(fit.optimum, fit.counts[-1])}"
     return f"{titled(WRITTEN[fit.law])}, fitted to {trials}: {told}. {_misses(fit)}{best}"
 

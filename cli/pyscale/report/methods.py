@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -16,7 +16,10 @@ from pyscale.report.results import Results
 from pyscale.report.wording import ABSENT, grouped, listing
 from pyscale.resources import shipped
 from pyscale_stages.atomic import write_atomically
+from pyscale_stages.wording import plural
 
+MOST_NAMED = 4
+"""More stages are counted."""
 TEXT, BIBLIOGRAPHY = "methods.md", "methods.bib"
 MEASURES = {
     ("ctc_det", "ctc_tra", "ctc_lnk"): ("matula2015", "maska2023"),
@@ -27,7 +30,7 @@ MEASURES = {
 
 def write_methods(folder: Path, results: Results) -> list[Path]:
     """Write the paragraph and its bibliography; neither for a table measured elsewhere."""
-    if results.context.run_id is None or results.configurations.is_empty():
+    if results.context.run_id is None or not sum(results.configurations["repeats"]):
         for name in (TEXT, BIBLIOGRAPHY):
             (folder / name).unlink(missing_ok=True)
         return []
@@ -39,11 +42,16 @@ def write_methods(folder: Path, results: Results) -> list[Path]:
 
 def paragraph(results: Results) -> str:
     """State what was measured, on what and how, with citations as `[@key]`."""
-    context, table = results.context, results.configurations
+    context = results.context
+    # What has no timed trial was not measured.
+    table = results.configurations.filter(pl.col("repeats") > 0)
     needed = repeats_needed()
     intervals = ", with 95 % intervals between order statistics"
     if max(table["repeats"]) < needed:
         intervals = f", without intervals (fewer than {needed} trials)"
+    times = f"Times are medians over trials{intervals}"
+    if max(table["repeats"]) == 1:
+        times = "Times are those of one trial, without intervals"
     return " ".join(
         [
             f"Wall times were measured with pyscale {context.settings['pyscale']} [@pyscale] on "
@@ -54,26 +62,39 @@ def paragraph(results: Results) -> str:
             *_algorithms(context.works),
             *_measures(table),
             *context.stand_ins,
-            f"Times are medians over trials{intervals}; speedup is relative to the "
-            "smallest N of each stage.",
+            f"{times}; speedup is relative to the smallest N of each stage.",
         ]
     )
 
 
 def _node(node: Mapping[str, str]) -> str:
     return (
-        f"{node.get('processor', 'an unknown processor')} ({node.get('cores', '?')} cores, "
-        f"{node.get('memory', 'unknown')} of memory, "
+        f"{node.get('processor', 'an unknown processor')} "
+        f"({plural(node.get('cores', '?'), 'core')}, {node.get('memory', 'unknown')} of memory, "
         f"{node.get('GPUs', 'none').replace('none', 'no GPU')}, {node.get('kernel', 'Linux')})"
     )
 
 
 def _design(table: pl.DataFrame) -> str:
-    ends = dict.fromkeys((min(table["repeats"]), max(table["repeats"])))
-    return (
-        f"Each stage was timed with N = {listing(sorted(set(table['workers'])))} workers in "
-        f"{' to '.join(map(str, ends))} trials at each N"
+    """State the N and the number of timed trials of each stage; equal ones together."""
+    counts = {
+        stage: tuple(sorted(set(own["workers"])))
+        for (stage,), own in table.group_by("stage", maintain_order=True)
+    }
+    groups = grouped((of_each, stage) for stage, of_each in counts.items())
+    named = listing(
+        f"{_stages(names, len(counts))} at N = {listing(of_each)}"
+        for of_each, names in groups.items()
     )
+    least, most = min(table["repeats"]), max(table["repeats"])
+    trials = plural(most, "trial") if least == most else f"{least} to {most} trials"
+    return f"N workers at once were timed: {named}, in {trials} at each N"
+
+
+def _stages(names: Sequence[object], of: int) -> str:
+    if len(names) == of:
+        return "each stage"
+    return listing(names) if len(names) <= MOST_NAMED else f"{len(names)} of {of} stages"
 
 
 def _cache(table: pl.DataFrame) -> str:
@@ -135,7 +156,8 @@ def _data(context: ReportContext) -> Iterator[str]:
     if sources:
         cites = _cite(name for name, source in sources.items() if source)
         frames = context.facts.get("Input", {}).get("frames")
-        yield f"The input was {listing(sources)}{f' ({frames} frames)' if frames else ''}{cites}."
+        of = f" ({plural(frames, 'frame')})" if frames else ""
+        yield f"The input was {listing(sources)}{of}{cites}."
     packages = [work.packages for work in context.works.values()]
     versions = sorted({each["tifffile"] for each in packages if "tifffile" in each})
     if versions:

@@ -202,8 +202,8 @@ def disagreement(row: Mapping[str, Any]) -> str:
     tolerance = row["agreement_tolerance"]
     return (
         "in the worst trial its output agrees with the baseline's by "
-        f"{score_below(row['agreement'], tolerance)}, and {tolerance:g} is the least that counts "
-        f"as the same (the score is: {row['agreement_measure']})"
+        f"{score_below(row['agreement'], tolerance)}, and {tolerance:g} is required "
+        f"(the score is: {row['agreement_measure']})"
     )
 
 

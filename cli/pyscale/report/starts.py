@@ -9,7 +9,8 @@ import polars as pl
 
 from pyscale.analysis.starts import MANY
 from pyscale.report.page.values import STARTS, Row, laid_out
-from pyscale.report.wording import number, plural
+from pyscale.report.wording import number
+from pyscale_stages.wording import plural
 
 METHOD = (
     "Start: from the start of a warm worker until it can take a window (container, interpreter, "

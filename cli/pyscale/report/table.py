@@ -20,6 +20,7 @@ from pyscale.report.tabletext import (
     refuse_repeats,
     typed,
 )
+from pyscale_stages.wording import plural
 
 REQUIRED = ("stage", "workers", "wall_s")
 COLUMNS = (
@@ -71,7 +72,7 @@ def _check_rows(path: Path, rows: Rows) -> None:
         path,
         rows,
         ("stage", "workers", number, "task"),
-        lambda row: f"{row['stage']} at {row['workers']} workers",
+        lambda row: f"{row['stage']} at {plural(row['workers'], 'worker')}",
         f"number repeated trials in a column {number!r}, or name the tasks of one trial in a "
         "column 'task'",
     )
@@ -89,8 +90,8 @@ def _check_rows(path: Path, rows: Rows) -> None:
         if count != workers:
             which = "" if trial is None else f", {number} {trial}"
             raise UserError(
-                f"{path} has {count} tasks of {stage} at {workers} workers{which}: give one row "
-                "for each worker"
+                f"{path} has {plural(count, 'task')} of {stage} at "
+                f"{plural(workers, 'worker')}{which}: give one row for each worker"
             )
 
 

@@ -174,11 +174,6 @@ def titled(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def plural(count: int, word: str) -> str:
-    """Count something."""
-    return f"{count} {word}{'s' * (count != 1)}"
-
-
 def of_each(counts: Iterable[int]) -> str:
     """Say how many timed trials there are of each of some configurations."""
     ends = sorted({min(counts := [*counts]), max(counts)})

@@ -13,11 +13,11 @@ import polars as pl
 
 from pyscale.planning.baseversion import BaseVersion
 from pyscale.planning.plan import Trial
-from pyscale.report.wording import plural
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import TABLES, TASKS_FILE
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.registry import load_stage
+from pyscale_stages.wording import plural
 
 if TYPE_CHECKING:
     from rocrate.model.entity import Entity
@@ -146,7 +146,7 @@ def add_actions(
         f"#run-{plan.run_id}",
         "CreateAction",
         name=f"Run {plan.run_id}",
-        description=f"{len(plan.trials)} trials of the suite {plan.suite.name}",
+        description=f"{plural(len(plan.trials), 'trial')} of the suite {plan.suite.name}",
         instrument=crate.root_dataset["mainEntity"],
         agent=pyscale,
         object=inputs,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyscale.console import talk
 from pyscale.errors import UserError
-from pyscale.report.wording import few, listing, plural
+from pyscale.report.wording import few, listing
 from pyscale.traces.jobstats import read_jobstats
 from pyscale.traces.nextflow import read_nextflow
 from pyscale.traces.sacct import read_sacct
@@ -27,7 +27,7 @@ from pyscale.traces.trials import (
     wall_time_table,
 )
 from pyscale_stages.atomic import write_atomically
-from pyscale_stages.wording import did_you_mean
+from pyscale_stages.wording import did_you_mean, plural
 
 NAMED = 5
 """So many of several are named."""
@@ -79,7 +79,7 @@ def _of_sacct(tasks: Sequence[TracedTask]) -> Iterator[str]:
 
 def _of_workers(trials: Sequence[TracedTrial]) -> Iterator[str]:
     fewer = [
-        f"{trial.stage} {trial.label} ({len(trial.tasks)} tasks, N = {trial.workers})"
+        f"{trial.stage} {trial.label} ({plural(len(trial.tasks), 'task')}, N = {trial.workers})"
         for trial in trials
         if trial.lanes is not None and len(trial.tasks) > trial.workers
     ]

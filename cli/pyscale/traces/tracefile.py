@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pyscale.errors import UserError
-from pyscale_stages.wording import did_you_mean
+from pyscale_stages.wording import did_you_mean, plural
 
 UNTOLD = frozenset({"", "-", "NA", "N/A", "None", "None assigned", "Unknown", "(null)"})
 """What tools write where they know nothing."""
@@ -142,8 +142,8 @@ def _split(
         cells = line.split(layout.separator, most)
         if len(cells) != len(columns):
             raise UserError(
-                f"{where} has {len(cells)} columns, but the header {len(columns)}: it may have "
-                f"been cut short, so {layout.advice}"
+                f"{where} has {plural(len(cells), 'column')}, but the header {len(columns)}: it "
+                f"may have been cut short, so {layout.advice}"
             )
         yield Row(where, dict(zip(columns, cells, strict=True)))
 

@@ -13,8 +13,9 @@ import polars as pl
 
 from pyscale.analysis.lanes import Interval, lanes_of, most_at_once
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
-from pyscale.report.wording import listing, plural
+from pyscale.report.wording import listing
 from pyscale.traces.tasks import TracedTask, without_zone
+from pyscale_stages.wording import plural
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def _trial(tasks: Sequence[TracedTask], given: int | None) -> TracedTrial | str:
         return ", ".join(flaws)
     if flaws:
         counts = [f"{count} {flaw}" for flaw, count in flaws.items()]
-        return f"of {len(tasks)} tasks {listing(counts)}"
+        return f"of {plural(len(tasks), 'task')} {listing(counts)}"
     intervals = intervals_of(tasks)
     # Tasks without a length ran at no moment.
     at_once = max(most_at_once(intervals), 1) if len(intervals) == len(tasks) else None
@@ -106,7 +107,7 @@ def _trial(tasks: Sequence[TracedTask], given: int | None) -> TracedTrial | str:
     if len(tasks) < workers:
         return f"only {len(tasks)} of {workers} workers had a task"
     if at_once is not None and at_once > workers:
-        return f"{at_once} tasks ran at once, more than the {workers} workers"
+        return f"{plural(at_once, 'task')} ran at once, more than the {plural(workers, 'worker')}"
     if at_once is None and len(tasks) > workers > 1:
         return f"the trace does not show which of {workers} workers did which of {len(tasks)} tasks"
     return TracedTrial(tuple(tasks), workers, _lanes(tasks, intervals, workers), at_once)

@@ -18,6 +18,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 from pyscale_stages.telling import TOLD_VARIABLE
+from pyscale_stages.wording import plural
 
 SEEN_INSIDE = (*THREAD_VARIABLES, "CUDA_VISIBLE_DEVICES")
 """Variables that a command in an image sees."""
@@ -135,8 +136,8 @@ def left_at(
         raise BadInput(f"the command ended and left nothing at {output.absolute()}{hint}")
     if len(files) < calls:
         raise BadInput(
-            f"{calls} calls of the command left {len(files)} files, so some overwrote others: name "
-            "files by {name}, as in {output}/{name}.png"
+            f"{plural(calls, 'call')} of the command left {plural(len(files), 'file')}, so some "
+            "overwrote others: name files by {name}, as in {output}/{name}.png"
         )
     if frames is not None:
         try:

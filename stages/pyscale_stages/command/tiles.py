@@ -15,6 +15,7 @@ from pyscale_stages.atomic import write_atomically
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import write_pages
+from pyscale_stages.wording import plural
 
 TILES_FOLDER = "tiles"
 """Folder of the outputs of single tiles, beside the whole one."""
@@ -115,8 +116,8 @@ def join_tiles(paths: Sequence[Path], tiles: Sequence[Tile], whole: Path) -> Non
         if movie.shape_yx != _size(tile.outer) or (movie.n_frames, movie.n_channels) != kind:
             raise BadInput(
                 f"{movie.path} cannot be part of one image: it has {movie.n_frames} frames of "
-                f"{movie.n_channels} channels with {_by(movie.shape_yx)} px, and its region "
-                f"{_by(_size(tile.outer))} px"
+                f"{plural(movie.n_channels, 'channel')} with {_by(movie.shape_yx)} px, and its "
+                f"region {_by(_size(tile.outer))} px"
             )
     size = (tiles[-1].inner[0].stop, tiles[-1].inner[1].stop)
     # A tile of few labels may have been written with fewer bits than others.

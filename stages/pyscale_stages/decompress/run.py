@@ -41,6 +41,7 @@ from pyscale_stages.movieformats.codecs import (
 from pyscale_stages.residency import CacheState, Residency
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
+from pyscale_stages.wording import plural
 
 # Without it, MRC and plain TIFF are still measured.
 with suppress(ImportError):
@@ -86,7 +87,7 @@ def _time_all(
     for name, movie in movies.items():
         for count in counts:
             if count > len(movie.sha256):
-                reason = f"{len(movie.sha256)} frames keep no more threads busy"
+                reason = f"{plural(len(movie.sha256), 'frame')} keep no more threads busy"
                 results.cannot(name, reason, threads=count)
     order = random.Random(task.spec.seed)
     rounds = [

@@ -15,6 +15,9 @@ from pyscale_stages.measure.cgroups import kernel_text
 from pyscale_stages.measure.energy import CpuEnergyMeter, gpu_energy_mj
 from pyscale_stages.measure.gpus import first_visible, opened_nvml
 
+OF_CHILDREN = 0.1
+"""Share of the CPU time from which child processes do the work: the kernel does not add up how long
+those that have ended waited for a core, so that the wait is not known."""
 GPU_PERIOD_S = 0.1
 """Between two samples of the GPU. NVML's own utilisation spans 1/6 to 1 s."""
 
@@ -33,7 +36,7 @@ class UsageMeter:
         self._io = _io_bytes()
         self._cpu_wait_s = _cpu_wait_s()
         # Read last here and first in `stop`, so that the other readings do not count.
-        self._cpu_s = _cpu_s()
+        self._cpu_s, self._children_s = _cpu_s()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -42,7 +45,8 @@ class UsageMeter:
 
     def stop(self) -> Counters:
         """Stop sampling and say what was used; what was processed is for others to add."""
-        cpu_s = _cpu_s() - self._cpu_s
+        now_s, children_s = _cpu_s()
+        cpu_s, children_s = now_s - self._cpu_s, children_s - self._children_s
         waited_s = [
             # The number of a thread that ended may have been given to a new one.
             max(0.0, waited - self._cpu_wait_s.get(thread, 0.0))
@@ -51,7 +55,7 @@ class UsageMeter:
         io = {name: count - self._io[name] for name, count in _io_bytes().items()}
         return Counters(
             cpu_s=cpu_s,
-            cpu_wait_s=sum(waited_s) if waited_s else None,
+            cpu_wait_s=sum(waited_s) if waited_s and children_s <= OF_CHILDREN * cpu_s else None,
             peak_rss_bytes=peak_rss_bytes(),
             read_bytes=io.get("rchar"),
             write_bytes=io.get("wchar"),
@@ -118,9 +122,13 @@ class _GpuSampler:
             self.warnings[f"the GPU does not report its utilisation: {error}"] = None
 
 
-def _cpu_s() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+def _cpu_s() -> tuple[float, float]:
+    """CPU time of the process with its children that have ended, and of these alone."""
+    own_s, children_s = (
+        usage.ru_utime + usage.ru_stime
+        for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
+    return own_s + children_s, children_s
 
 
 def _cpu_wait_s() -> dict[str, float]:

@@ -16,6 +16,7 @@ from pyscale_stages.movieformats.counting import Camera, Frames, alike, counting
 from pyscale_stages.movieformats.eer import write_eer
 from pyscale_stages.movieformats.mrc import write_mrc
 from pyscale_stages.timing import Bottleneck
+from pyscale_stages.wording import plural
 
 TiffCodec = Literal["none", "lzw", "zlib", "zstd", "jpeg2000"]
 CodecName = Literal[
@@ -170,7 +171,7 @@ def sha256_of_movie(frames: Sequence[str]) -> str:
 def first_difference(movie: MovieFile, found: Sequence[str]) -> str:
     """Say where decoded frames are not those that were written; nothing where all are."""
     if len(found) != len(movie.sha256):
-        return f"{len(found)} frames came back of {len(movie.sha256)}"
+        return f"{plural(len(found), 'frame')} came back of {len(movie.sha256)}"
     for number, (written, decoded) in enumerate(zip(movie.sha256, found, strict=True)):
         if written != decoded:
             return f"frame {number} came back with other pixels than were written"

@@ -25,6 +25,7 @@ from pyscale_stages.register_denoise.transforms import (
 from pyscale_stages.task import Task
 from pyscale_stages.validarea import VALID_FILE
 from pyscale_stages.windows import common_window, folders_to_check, read_window, same_bytes
+from pyscale_stages.wording import plural
 
 CORNER_TOLERANCE_PX = 0.5
 """Frames that agree to half a pixel everywhere show a cell in the same pixels."""
@@ -189,8 +190,8 @@ def _clean_movie(path: Path, output: Movie, window: Window) -> Movie:
     if movie.shape_yx != output.shape_yx or movie.n_frames < window.movie_frames:
         height, width = output.shape_yx
         raise BadInput(
-            f"{path} does not hold {window.movie_frames} frames of {height} x {width} pixels: "
-            "name the truth of the denoised movie"
+            f"{path} does not hold {plural(window.movie_frames, 'frame')} of {height} x {width} "
+            "pixels: name the truth of the denoised movie"
         )
     return movie
 

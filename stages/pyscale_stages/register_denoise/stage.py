@@ -41,6 +41,7 @@ from pyscale_stages.register_denoise.transforms import (
 from pyscale_stages.task import Task
 from pyscale_stages.validarea import VALID_FILE, Mask, beside, refuse_other
 from pyscale_stages.windows import ordered_windows
+from pyscale_stages.wording import plural
 
 
 def run(task: Task[RegisterDenoiseParams]) -> None:
@@ -111,8 +112,8 @@ def merge(task: Task[RegisterDenoiseParams]) -> None:
             movie.dtype,
         ) != (n_frames, first.dtype):
             raise BadInput(
-                f"{movie.path} does not hold {n_frames} frames like those of {first.path}: run "
-                f"the window in {folder} again on the same movie"
+                f"{movie.path} does not hold {plural(n_frames, 'frame')} like those of "
+                f"{first.path}: run the window in {folder} again on the same movie"
             )
     movie_frames = windows[0][1].movie_frames
     transforms = pl.concat(

@@ -11,6 +11,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import PackedFrames
 from pyscale_stages.segment.models import Labels
+from pyscale_stages.wording import plural
 
 LABELS_FILE = "labels.ome.tif"
 
@@ -33,8 +34,8 @@ def open_labels(folder: Path, n_frames: int) -> Movie:
     movie = Movie.open(folder / LABELS_FILE)
     if movie.n_frames != n_frames or movie.n_channels != 1 or movie.dtype.kind != "u":
         raise BadInput(
-            f"{movie.path} does not hold the label images of the {n_frames} frames that its "
-            "window names: run the stage on that window again"
+            f"{movie.path} does not hold the label images of the {plural(n_frames, 'frame')} that "
+            "its window names: run the stage on that window again"
         )
     return movie
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.slide import Level, Slide
+from pyscale_stages.wording import plural
 
 PICTURE_PX = 2048
 BAND_PIXELS = 64 * 2**20
@@ -86,8 +87,8 @@ def picture(slide: Slide, longest_px: int = PICTURE_PX) -> npt.NDArray[np.uint8]
 
     if slide.dtype != np.uint8 or slide.channels not in {1, _COLOURS}:
         raise BadInput(
-            f"{slide.path} has {slide.channels} channels of {slide.dtype}, which do not tell "
-            "tissue from glass: use --grid tissue=false"
+            f"{slide.path} has {plural(slide.channels, 'channel')} of {slide.dtype}, which do not "
+            "tell tissue from glass: use --grid tissue=false"
         )
     # The coarsest level that is still finer than the picture.
     wanted = max(slide.levels[0].width_px, slide.levels[0].height_px) / longest_px

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import TIFF_SUFFIXES, Movie, Pixels, files_in
+from pyscale_stages.wording import plural
 
 PNG = ".png"
 SUFFIXES = (*TIFF_SUFFIXES, PNG)
@@ -43,8 +44,10 @@ class TrueLabels:
         last = max(self.images)
         if last >= n_frames or not (self.is_sparse or len(self.images) == n_frames):
             raise BadInput(
-                f"the truth {self.path} has {len(self.images)} label images, of frames up to "
-                f"{last}, but the movie has {n_frames} frames: name the truth of this movie"
+                f"the truth {self.path} has {plural(len(self.images), 'label image')}, of frames "
+                "up to "
+                f"{last}, but the movie has {plural(n_frames, 'frame')}: name the truth of this "
+                "movie"
             )
 
 

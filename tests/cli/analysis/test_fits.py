@@ -31,6 +31,29 @@ def in_blocks(*, blocks, seed, shared=0.0, noise=0.02, outliers=0.0, **law):
     return counts.tolist(), times.tolist(), np.repeat(np.arange(blocks), 4).tolist()
 
 
+@pytest.mark.parametrize("noise", [0.002, 0.02])
+def test_a_plateau_has_no_best_n(noise):
+    counts = [n for n in (1, 2, 4, 6, 8, 12, 16) for _ in range(6)]
+    random = np.random.default_rng(0)
+    flat = [100 / min(n, 6) * random.lognormal(0, noise) for n in counts]
+    found = fit("usl", counts, flat)
+    assert found.optimum.workers is None
+    assert found.optimum.refusal.code == "misfit-near"
+    bent = wall_times(counts, sigma=0.05, kappa=0.005, noise=noise)
+    assert fit("usl", counts, bent).optimum.workers == pytest.approx(
+        0.95**0.5 / 0.005**0.5, rel=0.1
+    )
+
+
+def test_the_limit_is_of_what_is_named():
+    """The residual standard deviation: of 5 values of N a law with 2 parameters leaves 3."""
+    found = fit("amdahl", [1, 2, 3, 4, 5], [100, 30, 80, 20, 60])
+    assert found.refusal.code == "poor-fit"
+    missed = [one.log_ratio for one in found.residuals]
+    told = f"{100 * np.sqrt(np.sum(np.square(missed)) / 3):.0f} % (residual standard deviation"
+    assert told in found.refusal.sentence
+
+
 def values(found):
     return {name: parameter.value for name, parameter in found.parameters.items()}
 

@@ -251,6 +251,8 @@ def test_every_doubt_is_raised_at_once(new_run):
     # counted or not, and the speedup is none beyond N.
     others = {"first-trial", "drift", "retried-counted", "superlinear"}
     others |= {"first-call-only", "steps-overlap", "baseline-moved", "from-memory", "straggler"}
+    # Two are of tables alone.
+    others |= {"in-a-row", "coarse-times"}
     others |= {"uneven", "other-work", "rest", "exhausted", "not-compared"}
     assert flags_of(builder, workers=2) == [code for code in FLAGS if code not in others]
 

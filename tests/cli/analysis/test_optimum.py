@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from pyscale.analysis.optimum import optimum
+from pyscale.analysis.laws import Residual
+from pyscale.analysis.optimum import held_against, optimum
 
 COUNTS = (1, 2, 4, 8, 16, 32)
 
@@ -50,3 +51,24 @@ def test_a_kappa_below_0_has_no_best_n():
 def test_an_interval_begins_no_lower_than_what_was_measured():
     found = best_n(0.99, 0.001, 0.1, 0.0001)
     assert found.low == COUNTS[0]
+
+
+def misses(*of_n):
+    return [
+        Residual(workers=n, trials=6, wall_s=1.0, fitted_s=1.0, log_ratio=ratio)
+        for n, ratio in of_n
+    ]
+
+
+def test_no_best_n_is_told_where_the_law_misses_a_measured_one_beside_it():
+    found = best_n(0.05, 0.005, 0.02, 0.001)
+    assert 8 < found.workers < 16
+    near = misses((4, 0.2), (8, 0.001), (16, -0.05), (32, 0.2))
+    taken_back = held_against(found, near, 0.01)
+    assert (taken_back.workers, taken_back.refusal.code) == (None, "misfit-near")
+    assert taken_back.refusal.sentence == (
+        "the law misses N = 16, near its maximum, by 5 %, more than the trials scatter (1 %)."
+    )
+    # Where the trials scatter as much, and where nothing tells, the law stands.
+    assert held_against(found, near, 0.05) == found
+    assert held_against(found, near, None) == found

@@ -116,7 +116,7 @@ def test_what_is_faster_than_linear_beyond_doubt_is_flagged(
     table = wall_times(base_s, own_s, workers)
     codes = configurations(table, interleaved=interleaved)["flags"].to_list()
     assert ["superlinear" in own for own in codes] == [False, flagged]
-    assert len(base_s) < 6 or codes[0] == []
+    assert len(base_s) < 6 or {*codes[0]} <= {"in-a-row", "coarse-times"}
 
 
 @pytest.mark.slow

@@ -106,9 +106,9 @@ class TestRuns:
     @pytest.mark.slow
     def test_few_trials_are_made_surer_by_extending_the_run(self, measured, advise):
         run = measured(repeats=2)
-        line = f"Surer by: pyscale run --extend {run.plan.run_id} --repeats 6\n"
+        line = f"For more certainty, run: pyscale run --extend {run.plan.run_id} --repeats 6\n"
         assert line in advise(run).out
-        assert "Surer by: pyscale run pipeline " in advise(measured()).out
+        assert "For more certainty, run: pyscale run pipeline " in advise(measured()).out
 
     @pytest.mark.slow
     def test_an_n_whose_output_disagrees_is_named_and_never_chosen(self, measured, advise):
@@ -188,7 +188,7 @@ class TestTables:
         assert answer.out.startswith("# a, b, N = 1\n#SBATCH --nodes=1\n")
         assert "a, b N = 1 5 min c N = 2 5 min" in answer.text
         assert "Request N = 1 for a and b and N = 2 for c (best value)" in answer.text
-        assert "Confidence: unknown (1 trial)." in answer.text
+        assert "Confidence of the best value: unknown (1 trial)." in answer.text
         assert len(answer.out.splitlines()) < 25
 
     def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value(self, tmp_path, advise):
@@ -202,7 +202,7 @@ class TestTables:
         answer = advise("--table", times(tmp_path, PUBLISHED), "--json")
         (stage,) = json.loads(answer.out)["stages"]
         assert stage["trust"] == "with care"
-        assert stage["notes"] == ["fewer than 6 trials (N = 1, 2)", "outputs not checked"]
+        assert stage["notes"] == ["only 1 trial", "outputs not compared"]
         # The published TrackMate is slowed by its tasks and not by its straggler.
         rows = (
             "stage,workers,tasks,wall_s,mean_task_s\na,2,2,332,332\na,4,4,346,297\na,8,8,313,246\n"

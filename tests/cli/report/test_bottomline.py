@@ -5,6 +5,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from pyscale.analysis.advice import choices
 from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
@@ -12,12 +13,16 @@ from pyscale.report.bottomline import bottom_line
 from pyscale.report.context import ReportContext, Work
 
 
-def of_times(*rows, **context):
+def of_times(*rows, objective="knee", worker_hours=None, **context):
     """Bottom line of a table of (stage, N, wall time), and which repeat it is."""
     columns = ["stage", "workers", "wall_s", "repeat"][: len(rows[0])]
     table = pl.DataFrame(rows, schema=columns, orient="row")
     about = ReportContext(title="a table", **context)
-    return bottom_line(analysed(trials_from_wall_times(table), about, interleaved=False))
+    results = analysed(trials_from_wall_times(table), about, interleaved=False)
+    if worker_hours is not None:
+        chosen = choices(results.configurations, results.trials, worker_hours=worker_hours)
+        results = replace(results, choices=chosen)
+    return bottom_line(results, objective)
 
 
 def test_every_stage_has_a_row_with_its_times_and_what_ran(full):
@@ -43,13 +48,24 @@ def test_of_few_trials_there_is_a_range_and_of_one_trial_nothing(thin):
     assert (alone.ends, alone.low_s) == (None, None)
 
 
-def test_the_whole_is_the_sum_at_every_n_that_all_stages_have():
-    rows = [("a", 1, 10.0), ("a", 2, 5.0), ("a", 4, 3.0), ("b", 1, 2.0), ("b", 2, 3.0)]
+def test_the_whole_is_the_sum_as_requested_and_of_the_fastest_of_each_stage():
+    rows = [("a", 1, 10.0), ("a", 2, 5.0), ("a", 4, 4.0), ("b", 1, 2.0), ("b", 2, 3.0)]
     total = of_times(*rows).total
-    assert total.name == "all stages"
-    assert [(one.workers, one.wall_s) for one in total.points] == [(1, 12.0), (2, 8.0)]
-    assert total.shown.speedup == pytest.approx(1.5)
+    assert (total.name, total.baseline_workers, total.wall_s) == ("all stages", 1, 12.0)
+    told = [(mix.name, mix.wall_s, mix.worker_s, mix.speedup) for mix in total.mixes]
+    assert told == [
+        ("as requested", 7.0, 12.0, pytest.approx(12 / 7)),
+        ("fastest mix", 6.0, 18.0, pytest.approx(2.0)),
+    ]
     assert of_times(*rows, adds_up=True).total.name == "whole pipeline"
+    # Of one N there is only the sum, and equal mixes are one.
+    assert of_times(("a", 1, 10.0), ("b", 1, 5.0)).total.mixes == ()
+    alike = of_times(("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 8.0), ("b", 2, 4.0)).total
+    assert [mix.name for mix in alike.mixes] == ["as requested"]
+    near = [("a", 1, 10.0), ("a", 2, 7.0), ("a", 4, 5.1), ("a", 8, 5.0)]
+    flat = of_times(*near, ("b", 1, 8.0), ("b", 2, 5.5))
+    names = [mix.name for mix in flat.total.mixes]
+    assert names == ["as requested", "within 5 % of the fastest mix"]
 
 
 @pytest.mark.parametrize(
@@ -77,17 +93,68 @@ def test_outputs_are_equal_agree_differ_or_are_not_checked(full, broken):
     assert of_times(("a", 1, 9.0), ("a", 2, 5.0)).outputs_sentence == "Outputs: not checked."
 
 
+def test_equal_content_in_other_bytes_is_called_so(new_run):
+    builder = new_run().curve(
+        "track", lambda n, block: 9.0 / n + 0.01 * block, (1, 2), agreement=1.0, identical=False
+    )
+    line = bottom_line(builder.results())
+    assert line.outputs_sentence == "Outputs: same content at every N, in other bytes."
+
+
 def test_the_request_names_the_best_value_and_the_price_of_the_fastest():
     line = of_times(("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 8.0), ("b", 2, 6.0))
     assert line.request == (
-        "Request N = 2 for a and N = 1 for b (best value); fastest: N = 2 for b, 1.50 times the "
-        "worker-hours for 25 % less time.",
+        "Request N = 2 for a and N = 1 for b (best value); fastest: N = 2 for b, 1.22 times the "
+        "worker-hours for the same work in 15 % less time.",
     )
     alike = of_times(("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 8.0), ("b", 2, 4.0))
     assert alike.request == (
         "Request N = 2 for every stage (best value); also the fastest measured.",
     )
     assert line.confidence == "unknown (1 trial)"
+    # The price is that of the rows of the whole.
+    asked, fastest = line.total.mixes
+    assert (asked.wall_s, fastest.wall_s) == (13.0, 11.0)
+
+
+@pytest.mark.parametrize("objective", ["knee", "fastest"])
+def test_an_n_that_is_nearly_the_fastest_is_not_called_the_fastest(objective):
+    rows = [("a", 1, 100.0), ("a", 2, 70.0), ("a", 4, 69.0), ("a", 8, 75.0)]
+    (said,) = of_times(*rows, objective=objective).request
+    assert said.startswith("Request N = 2")
+    assert said.endswith("within 5 % of the fastest (N = 4, 69.0 s).")
+    assert "fastest measured" not in said
+    (said,) = of_times(*rows, ("b", 1, 9.0), ("b", 2, 5.0), objective=objective).request
+    assert "within 5 % of the fastest (N = 4, 69.0 s for a)" in said
+
+
+def test_within_a_budget_a_refused_stage_is_named_with_its_reason():
+    rows = [("a", 1, 3000.0), ("a", 4, 800.0), ("b", 1, 7200.0), ("b", 4, 7000.0)]
+    line = of_times(*rows, objective="budget", worker_hours=1.0)
+    first, second = line.stages
+    assert (first.chosen, second.chosen, second.refusal) == (4, None, line.stages[1].refusal)
+    assert line.request == (
+        "Request N = 4 for a (within budget).",
+        "No N is advised for b: no measured N takes 1 worker-hours or less; the cheapest, N = 1, "
+        "takes 2.",
+    )
+    assert line.total.requested is None
+
+
+def test_trust_limit_and_speedup_are_of_the_n_that_the_objective_chose(new_run):
+    builder = new_run()
+    for n, wall_s in ((1, 10.0), (2, 6.0), (4, 4.5), (8, 9.0)):
+        builder.curve(
+            "track",
+            lambda _, block, wall_s=wall_s: wall_s + 0.01 * block,
+            (n,),
+            agreement=None if n == 4 else 1.0,
+        )
+    results = builder.results()
+    (knee,), (fastest,) = (bottom_line(results, one).stages for one in ("knee", "fastest"))
+    assert (knee.chosen, knee.shown_at, knee.trust) == (2, 2, "yes")
+    assert (fastest.chosen, fastest.shown_at, fastest.trust) == (4, 4, "untested")
+    assert fastest.best_value == 2
 
 
 def test_an_undecided_request_names_the_other_n():
@@ -134,7 +201,7 @@ def test_what_asks_for_care_is_told_once_with_its_stages_and_the_next_run_that_h
     thin, broken
 ):
     line = bottom_line(thin)
-    assert (line.trust, line.notes, line.next_run) == ("with care", ("fewer than 6 trials",), None)
+    assert (line.trust, line.notes, line.next_run) == ("with care", ("only 2 trials",), None)
     assert any("more workers than cores" in one and ":" not in one for one in line.care)
     assert any(one.startswith("track: ") for one in bottom_line(broken).care)
     runs = [

@@ -18,7 +18,7 @@ def said_of(new_run, *scores, **of_every):
 def test_the_sentence_names_stage_n_score_tolerance_and_measure(new_run):
     assert said_of(new_run, 1.0, 0.4, 0.9) == [
         "track at N = 2 is invalid: in the worst trial its output agrees with the baseline's by "
-        "0.4000, and 0.999 is the least that counts as the same (the score is: pairs that both "
+        "0.4000, and 0.999 is required (the score is: pairs that both "
         "have)."
     ]
     # A score just below the tolerance does not look like it, and one within has no sentence.

@@ -72,4 +72,4 @@ def test_the_line_to_paste_is_never_broken(thin):
     command = "pyscale run pipeline --data " + "x" * 100
     one = Experiment(code="few-repeats", reason="", workers=(1,), repeats=6, command=command)
     text = printed(summary_of(replace(thin, next_runs=(one,))), width=60, crop=False)
-    assert f"Surer by: {command}\n" in text
+    assert f"For more certainty, run: {command}\n" in text

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pyscale.analysis.trust import trust_in
 from pyscale.report.bottomline import bottom_line
 
 
@@ -25,7 +26,6 @@ def judged(new_run):
 
 RISING = [4.6 + 0.01 * block for block in range(6)]
 SLOWER = [2 * wall_s for wall_s in RISING]
-SLOWER = [2 * wall_s for wall_s in RISING]
 
 
 @pytest.mark.parametrize(
@@ -46,19 +46,46 @@ SLOWER = [2 * wall_s for wall_s in RISING]
         ),
         # Of unequal numbers of trials the smallest is told.
         ({1: SLOWER * 2, 2: RISING}, {"agreement": 1.0}, "yes", "6 trials of each"),
-        # Outputs that were not compared are a neutral note, and weak scaling has none to compare.
-        ({1: [9.0] * 6, 2: [4.6] * 6}, {}, "yes", "outputs not checked"),
-        ({1: RISING, 2: RISING}, {"movie_frames": lambda count, _: 80 * count}, "yes", None),
+        ({1: [9.0], 2: [4.6]}, {"agreement": 1.0}, "untested", "only 1 trial"),
+        # Outputs that were not compared, as in weak scaling, may be of other work.
+        ({1: [9.0] * 6, 2: [4.6] * 6}, {}, "untested", "outputs not compared"),
+        (
+            {1: RISING, 2: RISING},
+            {"movie_frames": lambda count, _: 80 * count},
+            *("untested", "outputs not compared"),
+        ),
+        (
+            {1: SLOWER, 2: RISING, 4: RISING},
+            {"agreement": lambda count, _: None if count == 4 else 1.0},
+            *("yes", "outputs not compared (N = 4)"),
+        ),
     ],
 )
 def test_the_grade_of_a_stage_has_its_reason_or_a_note(judged, walls_s, of_all, trust, told):
     track = judged(walls_s, **of_all)
     assert track.trust == trust
-    assert told in (*track.reasons, *track.notes) if told else track.notes == ()
+    assert told in (*track.reasons, *track.notes)
 
 
-@pytest.mark.parametrize(("at_2_s", "trust"), [([6.0, 7.0], "with care"), ([4.6, 4.6], "yes")])
-def test_few_trials_cost_trust_only_where_their_ranges_leave_another_n_the_better(
+def test_outputs_agree_at_every_n_only_where_no_check_failed(full):
+    rows = full.configurations.filter(stage="segment").to_dicts()
+    choice = next(c for c in full.choices if (c.stage, c.objective) == ("segment", "knee"))
+    assert rows[-1]["workers"] == 8
+    here = choice.model_copy(update={"workers": 4})
+
+    def favour(flags):
+        trusted = trust_in([*rows[:-1], rows[-1] | {"flags": flags}], here, 4)
+        assert trusted.grade == "yes"
+        return (*trusted.reasons, *trusted.notes)
+
+    assert "same bytes at every N" in favour([])
+    told = favour(["check-failed"])
+    assert not any("every N" in one for one in told)
+    assert "outputs not compared (N = 8)" in told
+
+
+@pytest.mark.parametrize(("at_2_s", "trust"), [([6.0, 7.0], "with care"), ([4.6, 4.6], "untested")])
+def test_few_trials_ask_for_care_only_where_their_ranges_leave_another_n_the_better(
     judged, at_2_s, trust
 ):
     assert judged({1: [9.0, 9.0], 2: at_2_s}, agreement=1.0).trust == trust
@@ -75,4 +102,4 @@ def test_another_n_that_computes_something_else_asks_for_care(broken):
 def test_the_speedup_that_is_shown_counts_though_another_n_was_chosen(judged):
     track = judged({1: [9.0] * 6, 2: [8.5]}, agreement=1.0)
     assert (track.best_value, track.shown_at) == (1, 2)
-    assert "fewer than 6 trials (N = 2)" in track.notes
+    assert track.reasons == ("only 1 trial",)

@@ -34,9 +34,9 @@ def test_a_report_is_the_files_that_users_know(tmp_path, thin, context, monkeypa
 
     monkeypatch.setattr(writing, "save", save)
     written = write_report(tmp_path / "report", replace(thin, context=context))
-    names = {*FILES.values(), "scaling_analysis.md", "report.html"} | {
+    names = {*FILES.values(), "scaling_analysis.md", "report.html", "figure_captions.md"} | {
         f"benchmark_{figure}.{suffix}"
-        for figure in ("results", "losses")
+        for figure in ("speedup", "results", "losses")
         for suffix in ("png", "svg", "pdf")
     }
     assert {path.name for path in written} == names

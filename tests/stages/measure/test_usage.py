@@ -46,10 +46,13 @@ def test_cpu_time_is_that_between_start_and_stop():
     assert BURNT_S <= used.cpu_s < 2 * BURNT_S
 
 
-def test_cpu_time_of_children_counts():
+def test_cpu_time_of_children_counts_and_their_wait_for_a_core_is_not_known():
     meter = UsageMeter(device="cpu")
     subprocess.run([sys.executable, "-c", BURN], check=True)
-    assert meter.stop().cpu_s >= BURNT_S
+    used = meter.stop()
+    assert used.cpu_s >= BURNT_S
+    # Not 0, which would make a busy machine look like work inflation.
+    assert used.cpu_wait_s is None
 
 
 def test_waiting_for_a_core_that_another_process_has_is_counted_and_is_no_cpu_time():

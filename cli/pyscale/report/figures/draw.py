@@ -282,21 +282,22 @@ def _axes(plot: Plot, sheet: Sheet) -> list[Any]:
     if plot.lanes:
         # The first name of a scale is drawn lowest.
         lanes = p9.scale_y_discrete(limits=plot.lanes[::-1])
-        return [p9.scale_x_log10(name=title, **log), lanes, p9.labs(y="")]
-    if plot.value.scale == "linear":
+        return [p9.scale_x_log10(name=_logarithmic(title), **log), lanes, p9.labs(y="")]
+    if plot.value.scale == "linear" or plot.value.prints_from_0:
         room = (0.03, 0, 0.08, 0)
         scale = p9.scale_y_continuous(name=title, labels=tick_labels, expand=room)
         values = [scale, p9.expand_limits(y=0)]
     elif plot.value.scale == "log2":
-        values = [p9.scale_y_continuous(name=title, trans="log2", **log | {"breaks": power_breaks})]
+        log |= {"breaks": power_breaks}
+        values = [p9.scale_y_continuous(name=_logarithmic(title), trans="log2", **log)]
     else:
-        values = [p9.scale_y_log10(name=title, **log)]
+        values = [p9.scale_y_log10(name=_logarithmic(title), **log)]
     if plot.along.kind == "linear":
         along = p9.scale_x_continuous(name=plot.along.title, expand=(0.03, 0, LABEL_SHARE, 0))
         return [*values, along, p9.expand_limits(x=0)]
     labels = [f"{count:.0f}" for count in plot.counts]
     along = p9.scale_x_continuous(
-        name=plot.along.title,
+        name=_logarithmic(plot.along.title),
         trans="log2",
         breaks=plot.counts,
         # plotnine cannot place minor ticks beside a single major one.
@@ -305,6 +306,11 @@ def _axes(plot: Plot, sheet: Sheet) -> list[Any]:
         expand=(0.08, 0),
     )
     return [*values, along]
+
+
+def _logarithmic(title: str) -> str:
+    """Say what no reader sees on few ticks."""
+    return f"{title[:-1]}, log scale)" if title.endswith(")") else f"{title} (log scale)"
 
 
 BAR = 0.72

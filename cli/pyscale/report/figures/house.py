@@ -143,6 +143,19 @@ def figure(
     return plot
 
 
+def without_caption(plot: p9.ggplot) -> p9.ggplot:
+    """Leave the caption out, and the room for it."""
+    caption = plot.labels.caption
+    if not caption:
+        return plot
+    width_in, height_in = plot.theme.getp("figure_size")
+    lines_in = LINE_MM[SMALL_POINTS] * (caption.count("\n") + 1) / MM_PER_INCH
+    bare: p9.ggplot = (
+        plot + p9.labs(caption="") + p9.theme(figure_size=(width_in, height_in - lines_in))
+    )
+    return bare
+
+
 def in_panels(
     columns: Sequence[str], rows: Sequence[dict[str, Any]], panels: Sequence[str]
 ) -> pd.DataFrame:

@@ -14,14 +14,15 @@ import matplotlib.pyplot as plt
 import plotnine as p9
 
 from pyscale.report.figures.draw import drawing
-from pyscale.report.figures.house import NothingToDrawError
+from pyscale.report.figures.house import NothingToDrawError, without_caption
 from pyscale.report.figures.timeline import timeline
 from pyscale.report.plots.all import plots
 from pyscale.report.plots.plot import Width
 from pyscale.report.results import Results
-from pyscale_stages.atomic import atomic_path
+from pyscale_stages.atomic import atomic_path, write_atomically
 
 OF_A_REPORT = {
+    "speedup": "benchmark_speedup",
     "walltime": "benchmark_results",
     "losses": "benchmark_losses",
     "measures": "benchmark_measures",
@@ -50,8 +51,8 @@ FORMATS: dict[str, dict[str, Any]] = {
 }
 """What is written, how quickly, and without the field of each that would hold the date."""
 FOLDER = "figures"
-FORMER = ("benchmark_speedup",)
-"""Figures that a report had once, and that would now tell of an earlier one."""
+CAPTIONS = "figure_captions.md"
+"""What each figure shows, and how to read it: a file beside them, as a paper sets its captions."""
 
 
 def write_figures(folder: Path, results: Results, *, width_mm: Width = 180) -> list[Path]:
@@ -61,11 +62,10 @@ def write_figures(folder: Path, results: Results, *, width_mm: Width = 180) -> l
     are removed, or they would tell of another.
     """
     written = _write(OF_A_REPORT, folder, results, width_mm)
-    for name in (*OF_A_REPORT.values(), *FORMER):
-        for suffix in FORMATS:
-            path = folder / f"{name}.{suffix}"
-            if path not in written:
-                path.unlink(missing_ok=True)
+    names = [f"{name}.{suffix}" for name in OF_A_REPORT.values() for suffix in FORMATS]
+    for path in (folder / name for name in (*names, CAPTIONS)):
+        if path not in written:
+            path.unlink(missing_ok=True)
     return written
 
 
@@ -75,8 +75,14 @@ def write_all_figures(folder: Path, results: Results, *, width_mm: Width = 180) 
 
 
 def _write(names: Mapping[str, str], folder: Path, results: Results, width_mm: Width) -> list[Path]:
-    drawn = drawings(results, names, width_mm)
-    return [path for name, plot in drawn for path in save(plot, folder / name)]
+    written, captions = [], []
+    for name, plot in drawings(results, names, width_mm):
+        written += save(plot, folder / name)
+        captions.append(f"**{name}.** {' '.join(str(plot.labels.caption).split())}\n")
+    if captions:
+        write_atomically(folder / CAPTIONS, "\n".join(captions))
+        written.append(folder / CAPTIONS)
+    return written
 
 
 def drawings(
@@ -95,7 +101,7 @@ def drawings(
 
 
 def save(plot: p9.ggplot, stem: Path) -> list[Path]:
-    """Draw once and write every format, with fixed seeds and no date.
+    """Draw once and write every format, with fixed seeds, no date and no caption.
 
     Parameters
     ----------
@@ -110,7 +116,7 @@ def save(plot: p9.ggplot, stem: Path) -> list[Path]:
         What was written: PNG at 300 dots per inch, SVG and PDF.
     """
     stem.parent.mkdir(parents=True, exist_ok=True)
-    figure = plot.draw()
+    figure = without_caption(plot).draw()
     written = []
     # Type 42 embeds whole letters, which publishers ask for and editors can change.
     settings = plot.theme.rcParams | {"svg.hashsalt": "pyscale", "pdf.fonttype": 42}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pyscale.analysis.flags import INVALIDATING
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.grid.parts import UNATTRIBUTED
-from pyscale.analysis.trust import Trusted, graded, raised_by
+from pyscale.analysis.trust import Trusted, graded, raised_by, refused
 from pyscale.report.curves import curves
 from pyscale.report.grid import tables
 from pyscale.report.grid.sweep import (
@@ -40,20 +40,16 @@ from pyscale.report.wording import (
     of_each,
     percent,
     phase,
-    plural,
     ratio,
     score,
     titled,
 )
+from pyscale_stages.wording import plural
 
 LONGEST_NAME = 12
 """Letters of a line's name that stand beside its answer; a longer one stands in it."""
 MOST_PARTS = 3
 """More parts of a call are counted and not named."""
-OF_CALLS = (
-    "Call: one image in one process, without the first; the median over calls, then over trials."
-)
-OF_A_TABLE = "The source of the table defines what its times include."
 SHARED = {
     "own": ", each with its own GPU",
     "time_slicing": ", sharing GPUs by time slices",
@@ -142,8 +138,7 @@ def _ran(sweep: Sweep) -> str:
 
 def _notes(found: Sequence[Sweep], *, has_parts: bool) -> Iterator[str]:
     for sweep in found:
-        # Of a run every point has its cores; a table was measured elsewhere.
-        yield OF_A_TABLE if _is_table(sweep) else OF_CALLS
+        yield f"Time of a call: {sweep.call}."
     if any(sweep.compared for sweep in found):
         yield "Times as fast: the baseline's time over its own."
     if any(row["beside_ap_iou50"] is not None for sweep in found for row in sweep.points):
@@ -152,30 +147,35 @@ def _notes(found: Sequence[Sweep], *, has_parts: bool) -> Iterator[str]:
         yield PARTS
 
 
-def _is_table(sweep: Sweep) -> bool:
-    return all(row["threads"] is None for row in sweep.points)
-
-
 def trust_in_sweep(sweep: Sweep) -> Trusted:
     """Judge a sweep by the flags of its points, and by what was set beside what."""
     if not sweep.is_timed:
-        return graded((), against=("no call was timed",))
+        return refused("no call was timed")
     rows = [(point_name(row), codes(row)) for row in sweep.points]
+    timed = [row for row in sweep.points if row[f"{sweep.measure}_s"] is not None]
+    fewest = min(row["trials"] for row in timed)
+    scores = {line.name: [row["beside_ap_iou50"] for row in line.points] for line in sweep.compared}
+    known = {one for own in scores.values() for one in own} - {None}
     return graded(
         # A point that did other work has no ratio.
         raised_by(rows, "points", all_of=len(rows), indecisive=INVALIDATING),
-        notes=_outputs(sweep),
-        in_favour=(f"{plural(min(row['trials'] for row in sweep.points), 'trial')} of each",),
+        trials=fewest,
+        compared=bool(scores) and all(None not in own for own in scores.values()),
+        notes=_outputs(scores) if known else (),
+        in_favour=(f"{plural(fewest, 'trial')} of each",),
     )
 
 
-def _outputs(sweep: Sweep) -> Iterator[str]:
-    for line in sweep.compared:
-        scores = [row["beside_ap_iou50"] for row in line.points]
-        least = min((known for known in scores if known is not None), default=None)
-        above = "" if least == 1 else " or more"
-        beside = f"agree by {score(least)}{above} (AP at IoU 0.5)"
-        yield f"outputs of {line.name} {'not compared' if least is None else beside}"
+def _outputs(scores: Mapping[str, Sequence[float | None]]) -> Iterator[str]:
+    """Tell how far the outputs of each line agree with those of its base, where it has one."""
+    for name, own in scores.items():
+        known = [one for one in own if one is not None]
+        if not known:
+            yield f"outputs of {name} not compared"
+            continue
+        above = "" if min(known) == 1 else " or more"
+        part = "" if len(known) == len(own) else f" at {len(known)} of {len(own)} sizes"
+        yield f"outputs of {name} agree by {score(min(known))}{above}{part} (AP at IoU 0.5)"
 
 
 def _answers(sweep: Sweep) -> Iterator[Answer]:
@@ -326,7 +326,7 @@ def not_compared(sweep: Sweep) -> str | None:
         return f"Only {only} was measured: a ratio needs another value of {versus}."
     # A table does not name its command.
     command = "a table with the times of both devices of a machine"
-    if not _is_table(sweep):
+    if not sweep.is_table:
         lengths = [json.loads(row["point"]).get("length_px") for row in sweep.points]
         sizes = ",".join(dict.fromkeys(str(one) for one in lengths if one is not None))
         these = f" --sizes {sizes}" if sizes else ""

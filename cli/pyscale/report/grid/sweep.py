@@ -13,12 +13,17 @@ import polars as pl
 from pyscale.analysis.grid.crossover import Ceiling, Win
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.report.wording import grouped, plural, ratio
+from pyscale.report.wording import grouped, ratio
+from pyscale_stages.wording import plural
 
 T = TypeVar("T")
 Row = dict[str, Any]
 DEVICE = "device"
 DEVICES = {"cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (Metal)", "gpu": "GPU"}
+OF_LATER_CALLS = "median over calls after the first of their process, then over trials"
+OF_FIRST_CALLS = "median over trials of the first call of a process, with its one-time costs"
+OF_A_TABLE = "median of the times in the table, whose source defines what they include"
+"""What the time of a call is."""
 MEASURES = {
     "steady": "a later call",
     "first": "the first call of a process",
@@ -184,6 +189,18 @@ class Sweep:
         """Measure that stands for the time of a call: later ones, where a process made several."""
         is_steady = self.grid.points.filter(series=self.series)["steady_s"].is_not_null().any()
         return "steady" if is_steady else "first"
+
+    @cached_property
+    def is_table(self) -> bool:
+        """Whether its times were measured elsewhere: of a run every point has its cores."""
+        return all(row["threads"] is None for row in self.points)
+
+    @cached_property
+    def call(self) -> str:
+        """What the time of a call is."""
+        if self.is_table:
+            return OF_A_TABLE
+        return OF_LATER_CALLS if self.measure == "steady" else OF_FIRST_CALLS
 
     @cached_property
     def is_timed(self) -> bool:

@@ -32,7 +32,8 @@ from pyscale.report.machine.testlabels import (
 from pyscale.report.page.values import TESTS, Cell, Value
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
-from pyscale.report.wording import few, grouped, listing, number, percent, plural, ratio
+from pyscale.report.wording import few, grouped, listing, number, percent, ratio
+from pyscale_stages.wording import plural
 
 HERE = "This machine"
 SEQUENTIAL, RANDOM = "particle_sequential_read", "particle_random_read"

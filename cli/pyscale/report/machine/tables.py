@@ -30,8 +30,9 @@ from pyscale.report.page.values import (
     words,
 )
 from pyscale.report.section import there
-from pyscale.report.wording import ABSENT, grouped, number, phase, plural, ratio
+from pyscale.report.wording import ABSENT, grouped, number, phase, ratio
 from pyscale_stages.metric import SHARES
+from pyscale_stages.wording import plural
 
 LATENCIES = tuple(f"latency_p{share}_s" for share in SHARES)
 TEST = ("stage", "workers", "device", "test", "step", "at_once")

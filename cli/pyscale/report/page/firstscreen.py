@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pyscale.analysis.flags import UNCHECKED
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.report.bottomline import BottomLine, Point, StageLine
+from pyscale.report.bottomline import BottomLine, Point, StageLine, Total
 from pyscale.report.curves import curves
 from pyscale.report.page.values import CONFIGURATIONS, Cell, Row
 from pyscale.report.results import Results
@@ -30,14 +31,7 @@ def overview(found: BottomLine, results: Results) -> dict[str, Any]:
         # The sentence begins with the limit, which stands apart from the rest.
         limit = {"limit": told[:head], "limit_more": told[head:].lstrip(" ,:")}
         rows.append(_row(line.name, times, counts, shown, speedup) | {"line": line} | limit)
-    if found.total is not None:
-        times = {
-            one.workers: {"time": (number(one.wall_s),), "ends": (), "is_invalid": False}
-            for one in found.total.points
-        }
-        shown = found.total.shown
-        speedup = (ratio(shown.speedup),) if shown else ()
-        rows.append(_row(found.total.name, times, counts, shown, speedup) | {"line": None})
+    rows += _whole(found.total, counts) if found.total is not None else []
     kinds = {one.ends for one in points}
     notes = (
         "Times: medians of the trials.",
@@ -51,6 +45,21 @@ def overview(found: BottomLine, results: Results) -> dict[str, Any]:
     return {"counts": counts, "rows": rows, "note": " ".join(filter(None, notes))}
 
 
+def _whole(total: Total, counts: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Rows of all stages together, at the baseline and each at an N of its own."""
+    base = {"time": (number(total.wall_s),), "ends": (), "is_invalid": False}
+    times = [base if count == total.baseline_workers else None for count in counts]
+    for mix in total.mixes or (None,):
+        yield {
+            "name": f"{total.name}, {mix.name}" if mix else total.name,
+            "times": times,
+            "speedup": (ratio(mix.speedup),) if mix else (),
+            "at": f"{number(mix.wall_s)} s" if mix else "",
+            "share": 0.0,
+            "line": None,
+        }
+
+
 def same_outputs(results: Results) -> dict[str, dict[str, str]]:
     """Say by entry whether the largest N gave the output of the baseline that a picture shows."""
     found = {}
@@ -61,6 +70,8 @@ def same_outputs(results: Results) -> dict[str, dict[str, str]]:
         at, entry = f"at N = {last['workers']}", curve.key["stage"]
         if last["invalid"]:
             found[entry] = {"text": f"differs {at}", "trust": "no"}
+        elif not UNCHECKED.isdisjoint(last["flags"]):
+            found[entry] = {"text": f"check failed {at}", "trust": "no"}
         elif last["agreement"] is not None:
             same = "same" if last["identical"] else "agrees"
             found[entry] = {"text": f"{same} {at}", "trust": "yes"}
@@ -70,7 +81,7 @@ def same_outputs(results: Results) -> dict[str, dict[str, str]]:
 def _counts(stages: Sequence[StageLine]) -> tuple[int, ...]:
     """Choose N: the least and the largest, those that are advised, and others as there is room."""
     every = sorted({one.workers for line in stages for one in line.points})
-    advised = [n for s in stages for n in (s.shown_at, s.best_value, s.fastest) if n in every]
+    advised = [n for s in stages for n in (s.shown_at, s.chosen, s.fastest) if n in every]
     by_need = dict.fromkeys([*every[:1], *every[-1:], *advised, *every])
     return tuple(sorted(list(by_need)[:MOST_COUNTS]))
 

@@ -31,6 +31,7 @@ from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.warned import said
 from pyscale.report.wording import ABSENT, listing, of_each, titled
+from pyscale_stages.wording import plural
 
 STAGES_BY_NAME = 6
 """More are counted: each has its name in its verdict below."""
@@ -122,7 +123,7 @@ def sections(results: Results) -> dict[str, Any]:
 def ran(found: Sequence[Curve]) -> str:
     """Say which configurations there are, in a line."""
     names = [curve.name for curve in found]
-    several = f"{len(names)} stages" if len(names) > STAGES_BY_NAME else listing(names)
+    several = f"{plural(len(names), 'stage')}" if len(names) > STAGES_BY_NAME else listing(names)
     counts = sorted({row["workers"] for curve in found for row in curve.rows})
     if not counts:
         return "No trial has a record."
@@ -137,14 +138,14 @@ def hardware(context: ReportContext) -> str:
         gpus = node.get("GPUs")
         brief = (
             node.get("processor"),
-            f"{node['cores']} cores" if "cores" in node else None,
+            plural(node["cores"], "core") if "cores" in node else None,
             node.get("memory"),
             "no GPU" if gpus == "none" else gpus,
             node.get("filesystems"),
             f"node {node['nodes']}" if "nodes" in node else None,
         )
         told.append(", ".join(filter(None, brief)) or ", ".join(node.values()))
-    return "; ".join(told) or "Hardware that is not known: the wall times come without it"
+    return "; ".join(told) or "Hardware not recorded"
 
 
 def flattened(stamp: Any, name: str = "") -> Iterator[tuple[str, str]]:

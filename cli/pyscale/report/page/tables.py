@@ -128,7 +128,9 @@ def cost(found: Sequence[Curve]) -> Table | None:
 
 def agreement(found: Sequence[Curve]) -> Table | None:
     """How far each output is the baseline's; None where none was compared."""
-    rows = list(_every(found))
+    # At one N an output agrees with itself alone.
+    several = [curve for curve in found if len(curve.rows) > 1]
+    rows = list(_every(several))
     if all(row["agreement"] is None for _, row in rows):
         return None
 

@@ -65,12 +65,13 @@ def speedup(results: Results) -> Plot:
             "speedup",
             scalingkind.speedup_title(shown.found),
             scale="log2",
+            prints_from_0=True,
             relative="efficiency",
             relative_title="Efficiency: speedup over the ideal",
         ),
         seen={"speed": "Speedup", "efficient": "Efficiency", "wall": "Wall time"}
         | {"base": "Baseline"},
-        first="Marks, joined: ratios of median wall times. Dashed: ideal.",
+        first="Coloured points: ratios of median wall times. Dashed: ideal.",
         bars_are=BY_BOOTSTRAP,
         sentences=[
             shown.told_of_laws("speedup"),
@@ -97,12 +98,13 @@ def walltime(results: Results) -> Plot:
         value=Value(
             "wall_s",
             "Wall time (s)",
+            prints_from_0=True,
             relative="wall_share",
             relative_title="Wall time over the baseline",
         ),
         seen={"wall": "Wall time", "speed": "Speedup", "worker_s": "Worker-seconds"},
-        first="Marks, joined: medians. Grey, set to the left: single trials. Dashed: ideal scaling "
-        "of the baseline.",
+        first="Coloured points: medians; grey: single trials. Dashed: ideal scaling of the "
+        "baseline.",
         bars_are=OF_MEDIANS,
         sentences=[shown.told_of_laws("wall_s")],
         beside=[
@@ -131,7 +133,7 @@ def throughput(results: Results) -> Plot:
             relative_title="Per second and worker",
         ),
         seen={"rated": "Throughput", "work": "Work", "wall": "Wall time"},
-        first="Marks, joined: of median wall times. Dashed: ideal.",
+        first="Coloured points: of median wall times. Dashed: ideal.",
         bars_are=bars(),
         beside=[shown.ideal()],
         told="rated",

@@ -35,6 +35,7 @@ class Value:
     column: str  # with `_low` and `_high` for its interval, `_min` and `_max` for a range
     title: str
     scale: Literal["log", "log2", "linear"] = "log"  # base 10 or 2 where ratios count, else from 0
+    prints_from_0: bool = False  # in print, where no reader changes the scale
     relative: str | None = None  # column that the page shows instead, if asked
     relative_title: str = ""
 

@@ -73,7 +73,7 @@ def times(results: Results) -> Plot:
             "doubts": "Doubts",
         },
         sentences=[
-            "Marks: median time of a call after the first of its process, joined by device.",
+            f"Marks, joined by device: {listing(dict.fromkeys(one.call for one in found))}.",
             OF_MEDIANS,
         ],
         told="call",

@@ -202,7 +202,7 @@ def measures(results: Results) -> Plot:
             "better": "Better",
             "repeats": "Timed trials",
         },
-        sentences=["Marks, joined: medians over trials.", bars(" by order statistics")],
+        sentences=["Points: medians over trials.", bars(" by order statistics")],
         printed=results.context.timed,
         told=told_by(rows, "curve", lambda row: f"{row['told']} at N = {row['workers']}"),
         absent="numbers that stages measure: it needs a run of a stage that measures any",

@@ -154,8 +154,17 @@ def _scales(computed: Sequence[Row]) -> Iterator[Answer]:
         name = f"; {NAMES[one['component']]} " if told else f" best with {ranks(one['workers'])}: "
         speedup = COMPONENTS.cell(one, "speedup", ratio)
         told = (*told, name, *speedup, " times", *_efficiency(one, ", "))
-    if any(one["efficiency"] > 1 for one in found):
-        told = (*told, "; efficiency above 1 is chance, or a smaller share that fits caches better")
+    above = [one for one in found if one["efficiency"] > 1]
+    if above:
+        # The interval of the efficiency is that of the speedup, times the same factor.
+        lows = [one["speedup_low"] and one["speedup_low"] / one["speedup"] for one in above]
+        if None in lows:
+            why = "may be chance, or a smaller share that fits caches better"
+        elif any(low * one["efficiency"] > 1 for low, one in zip(lows, above, strict=True)):
+            why = "is beyond chance: a smaller share that fits caches better, or a slow baseline"
+        else:
+            why = "is within chance"
+        told = (*told, f"; efficiency above 1 {why}")
     yield Answer("Scales", "scales", (titled(NAMES[best["component"]]),), (*told, "."))
 
 

@@ -94,5 +94,5 @@ def _tag(row: Mapping[str, Any]) -> Tag | None:
     doubts = [SENTENCES[code] for code in row["flags"] if code not in TOLD_OTHERWISE]
     explained = BOTTLENECKS.get(row["bottleneck"])
     if explained is None:
-        return None
+        return Tag(text="doubtful", why=" ".join(doubts)) if doubts else None
     return Tag(text=explained.text, why=" ".join([explained.why, *doubts]))

@@ -11,7 +11,7 @@ from atleastone import some
 from drawn import caption, layers
 from pyscale.report import palette
 from pyscale.report.context import ReportContext, Work
-from pyscale.report.figures import NothingToDrawError, cache, losses, speedup, wall_time
+from pyscale.report.figures import NothingToDrawError, cache, losses, speedup, throughput, wall_time
 from pyscale.report.wording import phase
 from refusals import refused
 
@@ -52,6 +52,21 @@ def test_the_axis_and_the_caption_say_what_is_scaled(of_table, growth, said):
     assert scale.name == title
     assert (said or "work per second") in caption(plot) or said is None
     assert ("speedup compares work per second" in caption(plot)) == (said is not None)
+
+
+@pytest.mark.parametrize("draw", [speedup, wall_time])
+def test_speedups_and_wall_times_begin_at_0_in_every_panel(of_table, draw):
+    figure = draw(of_table(["a", "b"])).draw()
+    assert all(axes.get_ylim()[0] < 0.05 * axes.get_ylim()[1] for axes in some(figure.axes))
+    assert all(axes.get_yscale() == "linear" for axes in figure.axes)
+    plt.close(figure)
+
+
+def test_a_logarithmic_axis_says_so(of_table):
+    plot = throughput(of_table(["a"], work=pl.lit(20.0)))
+    names = {aesthetic: scale.name for scale in plot.scales for aesthetic in scale.aesthetics}
+    assert names["x"] == "Workers N (log scale)"
+    assert names["y"] == "Frames or units of work per second (log scale)"
 
 
 @pytest.mark.slow

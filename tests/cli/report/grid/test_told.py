@@ -14,6 +14,7 @@ from pyscale.report.grid.section import not_compared, section, trust_in_sweep
 from pyscale.report.grid.sweep import sweeps
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
+from pyscale.report.plots.sizeplots import times
 from pyscale.report.terminal import summary_of
 from pyscale.report.wording import number, ratio
 
@@ -140,6 +141,21 @@ def test_nothing_timed_is_one_sentence(both):
     assert told(changed(both, points=points, ratios=grid.ratios.clear())) == "No timed call."
 
 
+def test_what_the_time_of_a_call_is_follows_from_what_was_timed(both, thin):
+    def said(results):
+        (block, *_) = section(results).blocks
+        return block.note.partition("Time of a call: ")[2]
+
+    assert said(both).startswith("median over calls after the first of their process, then over")
+    (grid,) = both.every(GridFindings)
+    first = grid.points.with_columns(steady_s=pl.lit(None, pl.Float64))
+    assert said(changed(both, points=first)).startswith("median over trials of the first call of")
+    table = grid.points.with_columns(threads=pl.lit(None, pl.Int64))
+    elsewhere = changed(both, points=table)
+    assert said(elsewhere).startswith("median of the times in the table, whose source defines")
+    assert not any("after the first" in one for one in times(elsewhere).sentences)
+
+
 def judged(results, **columns):
     (sweep,) = sweeps(results.every(GridFindings))
     grid = replace(sweep.grid, points=sweep.grid.points.with_columns(**columns))
@@ -147,15 +163,21 @@ def judged(results, **columns):
     return trusted.grade, "; ".join((*trusted.reasons, *trusted.notes))
 
 
-def test_points_without_a_doubt_can_be_trusted_and_few_trials_are_noted(both, thin):
+def test_points_without_a_doubt_can_be_trusted_and_few_trials_leave_them_untested(both, thin):
     trust, reasons = judged(both)
     assert trust == "yes"
     assert "outputs of GPU (CUDA) agree by 0.9925 or more" in reasons
     assert reasons.startswith("6 trials of each; ")
     trust, reasons = judged(thin)
-    assert trust == "yes"
-    assert "fewer than 6 trials" in reasons
-    assert "outputs of GPU (CUDA) not compared" in reasons
+    assert trust == "untested"
+    assert reasons == "only 1 trial; outputs not compared"
+
+
+def test_outputs_that_were_compared_at_some_sizes_leave_a_grid_untested(both):
+    at_others = pl.when(pl.col("length_px") > 448).then("beside_ap_iou50")
+    trust, reasons = judged(both, beside_ap_iou50=at_others)
+    assert trust == "untested"
+    assert "agree by 0.9925 or more at 8 of 10 sizes" in reasons
 
 
 def test_a_doubt_names_the_points_that_raise_it_or_counts_them(both):

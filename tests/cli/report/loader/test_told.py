@@ -171,14 +171,21 @@ def test_one_rank_has_no_table_of_ranks_and_nothing_of_waiting_for_others():
         ({"cache_state": "warm"}, "with care", "warm cache though not requested"),
         ({"cache_state": "evicted-unverified"}, "with care", "cold cache not proven"),
         ({"cores": 2}, "with care", "more workers than cores or GPUs"),
-        # Few trials are a neutral note.
-        ({"repeats": 3}, "yes", "fewer than 6 trials"),
+        ({"repeats": 3}, "untested", "only 3 trials"),
     ],
 )
 def test_what_makes_numbers_doubtful_stands_beside_the_answer(told_of, grade, reason):
     trusted = trust_in_loading(made_up(**told_of).of(LoaderFindings))
     assert trusted.grade == grade
-    assert reason in (trusted.notes if grade == "yes" else trusted.reasons)
+    assert reason in trusted.reasons
+
+
+def test_patches_that_were_not_compared_leave_the_rate_untested():
+    findings = made_up().of(LoaderFindings)
+    assert trust_in_loading(findings).grade == "yes"
+    points = findings.points.with_columns(checksum=pl.lit(None, pl.String))
+    trusted = trust_in_loading(replace(findings, points=points, advised=()))
+    assert (trusted.grade, trusted.reasons) == ("untested", ("outputs not compared",))
 
 
 def test_rates_are_published_for_as_many_ranks_alone(tmp_path):

@@ -69,14 +69,22 @@ def test_a_wrong_result_is_not_to_be_trusted(three):
 
 
 @pytest.mark.parametrize(
-    ("doubts", "told"),
-    [([], ("yes", None)), (["disturbed"], ("with care", ("other work ran on the machine",)))],
+    ("repeats", "doubts", "told"),
+    [
+        (6, [], ("yes", ("every result is right", "every test that ran has an interval"))),
+        (6, ["disturbed"], ("with care", ("other work ran on the machine",))),
+        (1, [], ("untested", ("only 1 trial",))),
+    ],
 )
-def test_a_machine_is_trusted_but_for_other_work_on_it(bench, doubts, told):
-    trusted = trust_in_tests([row | {"flags": []} for row in bench.rows], doubts)
-    grade, reasons = told
-    assert trusted.grade == grade
-    assert reasons in (None, trusted.reasons)
+def test_a_machine_is_trusted_but_for_other_work_on_it_and_few_trials(bench, repeats, doubts, told):
+    rows = [row | {"flags": [], "repeats": repeats} for row in bench.rows]
+    trusted = trust_in_tests(rows, doubts)
+    assert (trusted.grade, trusted.reasons) == told
+
+
+def test_tests_without_a_known_result_are_not_called_right(bench):
+    rows = [row | {"flags": [], "repeats": 6, "tolerance": None} for row in bench.rows]
+    assert trust_in_tests(rows).reasons == ("every test that ran has an interval",)
 
 
 def test_the_place_has_names(bench):

@@ -104,7 +104,14 @@ def test_gains_beyond_the_ranks_and_within_chance_are_called_so():
     share = pl.when(pl.col("workers") > 1).then(pl.col("gradient_s") / 20)
     _, scales, *_ = answers_of(changed(ENTRIES[:1], gradient_s=share.otherwise("gradient_s")), name)
     assert scales.startswith("Scales: Gradient best with 8 ranks: 20.00 times, efficiency 2.50; ")
-    assert "; efficiency above 1 is chance, or " in scales
+    assert "; efficiency above 1 is beyond chance: a smaller share that fits caches" in scales
+    # Of fewer trials there is no interval to ask.
+    few = reconstruction(ENTRIES[:1], repeats=2).with_columns(
+        gradient_s=share.otherwise("gradient_s")
+    )
+    told = replace(made_up(ENTRIES[:1]), kinds=(reconstruct_findings(few),))
+    _, scales, *_ = answers_of(told, name)
+    assert "; efficiency above 1 may be chance, or " in scales
     hardly = made_up([replace(ENTRIES[0], gradient_s=0.01)], ranks=(7, 8), scatter=0.2)
     *_, request, _, _ = answers_of(hardly, name)
     assert ", possibly by chance; " in request

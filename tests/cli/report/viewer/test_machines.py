@@ -3,11 +3,12 @@
 import pytest
 
 from madeupmachine import SIZES, measured
+from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.report.comparison import ComparisonContext, conclusion, method
 from pyscale.report.judged import MOST_NAMED, TESTS, judged, not_judged
 from pyscale.report.viewer.build import SideBySide
-from pyscale.report.viewer.machines import machine_viewer
+from pyscale.report.viewer.machines import _tag, machine_viewer
 from pyscale.report.viewer.sources import sources_of_run
 
 CONTEXT = ComparisonContext(base="fast", new="slow", measured_here=True)
@@ -49,6 +50,14 @@ def test_each_node_has_a_column_with_its_hardware_and_folder(shown):
     ]
     told = {one.what: one.values for one in shown.properties}
     assert told["measured folder: filesystem"] == ("nfs4", "nfs4", "nfs4")
+
+
+def test_the_doubts_of_a_test_without_a_likely_bottleneck_are_shown():
+    row = {"bottleneck": None, "flags": ["few-repeats", "unstable"]}
+    shown = _tag(row)
+    assert shown.text == "doubtful"
+    assert SENTENCES["unstable"] in shown.why
+    assert _tag(row | {"flags": []}) is None
 
 
 def test_tests_stand_under_their_kind_and_device(shown):
