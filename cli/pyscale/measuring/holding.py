@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from pyscale.errors import UserError
@@ -22,6 +23,7 @@ from pyscale.planning.sites import Site
 from pyscale.progress.course import Course, usual_s
 from pyscale.report.results import Results
 from pyscale.sbatch.held import Held, held_by, limit_of, times_min
+from pyscale.slurm.absence import persist
 from pyscale.slurm.accounts import ends_of
 from pyscale.slurm.queue import SlurmSilent, cancel, job_name, job_of
 from pyscale.store.allocations import (
@@ -178,17 +180,22 @@ class Holder:
         held = held_by(self._run.plan, self._site)
         left = trials_left(self._run, Course(self._journal.read()))
         for time_min in times_of(self._run.plan, left, held):
-            # A Ctrl-C between a submission and its record would leave a job unknown.
-            with blocked(*ENDING):
-                self._submit_one(held, time_min)
-        self._book.ask()
+            persist(
+                partial(self._submit_one, held, time_min),
+                # The controller may have taken the job before it fell silent.
+                again=self._end_strays,
+                tell=lambda said: self._say("slurm_silent", said),
+                remedy=f"go on later with `pyscale run --resume {self._run.path.name}`",
+            )
+            self._book.ask()
 
     def _submit_one(self, held: Held, time_min: int) -> None:
         known = read_allocations(self._run.path)
         living = self._living()
         after = next((job for job in reversed(known.job_ids) if job in living), None)
-        while not (
-            job_ids := submit(
+        # A Ctrl-C between a submission and its record would leave a job unknown.
+        with blocked(*ENDING):
+            (job_id,) = submit(
                 self._run.submissions,
                 held_parameters(self._run.plan, self._site, held, time_min, after),
                 lambda executor: [executor.submit(pilot, str(self._run.path))],
@@ -197,23 +204,18 @@ class Holder:
                     f"request of the site {self._site.name}, or use --allocation each"
                 ),
             )
-        ):
-            # The controller was away, and may have taken the job before it fell silent.
-            self._book.ask()
-            self._end_strays()
-        job = Allocated(
-            job_id=job_ids[0],
-            nodes=held.nodes_option,
-            cores=held.cores,
-            time_limit_min=time_min,
-            submit_utc=datetime.now(UTC),
-            after=after,
-        )
-        write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
-        nodes = "1 node" if held.nodes_option == "1" else f"{held.nodes_option} nodes"
-        detail = f"{held.cores} cores on {nodes} for up to {time_min} min"
-        self._append("allocation_submitted", job_ids=(job.job_id,), detail=detail)
-        self._book.ask()
+            job = Allocated(
+                job_id=job_id,
+                nodes=held.nodes_option,
+                cores=held.cores,
+                time_limit_min=time_min,
+                submit_utc=datetime.now(UTC),
+                after=after,
+            )
+            write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
+            nodes = "1 node" if held.nodes_option == "1" else f"{held.nodes_option} nodes"
+            detail = f"{held.cores} cores on {nodes} for up to {time_min} min"
+            self._append("allocation_submitted", job_ids=(job_id,), detail=detail)
 
     def _append(self, kind: EventKind, job_ids: tuple[str, ...] = (), detail: str = "") -> None:
         self._journal.append(kind, job_ids=job_ids, detail=detail)

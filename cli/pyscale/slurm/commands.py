@@ -32,13 +32,8 @@ class Answer:
 
     @property
     def complaint(self) -> str:
-        """The last line of what it complained of, without the name of the program."""
-        said = (self.err or self.out).strip().splitlines()
-        # After an unknown option comes a hint at the program's help.
-        lines = [line for line in said if not line.startswith("Try ")]
-        if not lines:
-            return f"exit code {self.code}"
-        return re.sub(r"^\w+( error)?: ((error|fatal): )?", "", lines[-1])
+        """What it complained of, without the name of the program."""
+        return words_of(self.err or self.out) or f"exit code {self.code}"
 
 
 @dataclass(frozen=True)
@@ -59,6 +54,17 @@ class NodeState:
         """How it is, and why where a reason was given; to follow its name in a sentence."""
         why = f" ({self.reason})" if self.reason not in {"", "none"} else ""
         return f"is {self.state}{why}"
+
+
+def words_of(said: str) -> str:
+    """All lines that a program complained in, in one, without the name of the program.
+
+    What a site's own plugin says comes first, and Slurm's general line last.
+    """
+    # After an unknown option comes a hint at the program's help.
+    lines = [line for line in said.splitlines() if not line.startswith("Try ")]
+    bare = (re.sub(r"^\w+( error)?: ((error|fatal): )?", "", line.strip()) for line in lines)
+    return "; ".join(dict.fromkeys(line for line in bare if line))
 
 
 def slurm_is_here() -> bool:
