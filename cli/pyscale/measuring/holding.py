@@ -16,7 +16,7 @@ from pyscale.executors.slurmjobs import JobBook
 from pyscale.executors.submission import of_sbatch, setup_lines, submit
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.benchmark import Incomplete
-from pyscale.measuring.pilot import pilot, trials_left
+from pyscale.measuring.pilot import go_on, pilot, trials_left
 from pyscale.measuring.trialrecords import is_complete
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
@@ -25,6 +25,7 @@ from pyscale.report.results import Results
 from pyscale.sbatch.held import Held, held_by, limit_of, times_min
 from pyscale.slurm.absence import persist
 from pyscale.slurm.accounts import ends_of
+from pyscale.slurm.endings import user_name
 from pyscale.slurm.queue import SlurmSilent, cancel, job_name, job_of
 from pyscale.store.allocations import (
     Allocated,
@@ -135,6 +136,7 @@ class Holder:
         """Tell what happens until every allocation has ended, and record why."""
         # Another pyscale may have submitted one that Slurm was not asked of yet.
         while self._living() or self._living(now=True):
+            self._end_behind_cancelled()
             self._hear()
             threading.Event().wait(PERIOD_S)
         self._hear()
@@ -142,20 +144,37 @@ class Holder:
             if not self._living(now=True):
                 self._explain()
 
+    def _end_behind_cancelled(self) -> None:
+        """Cancel jobs that were to follow one that somebody has cancelled."""
+        jobs, living = self._book.look(), self._living()
+        allocations = read_allocations(self._run.path).jobs
+        before = {job.job_id: jobs.get(job.after or "") for job in allocations}
+        if behind := [i for i in living if (one := before[i]) and one.state == "CANCELLED"]:
+            with suppress(SlurmSilent):
+                cancel(behind)
+            self._book.refresh()
+
     def _explain(self) -> None:
         """Record why allocations have ended that did not say so themselves."""
         course = Course(self._journal.read())
         untold = course.allocations
         if not untold or not trials_left(self._run, course):
             return
-        ends = ends_of(untold)
+        ends, cancelled = ends_of(untold), []
         for job_id in sorted(untold):
             known, end = job_of(self._book.look(), job_id), ends.get(job_id)
             state = end.state if end else known.state if known else ""
             node = (end.node if end else "") or (known.node if known else "")
             how = f"job {job_id} {ENDS.get(state, 'ended, and Slurm does not say why')}"
+            if end is not None and end.cancelled_by is not None:
+                how += f" by {user_name(end.cancelled_by)}"
             where = f" on {node}" if node else ""
             self._append("allocation_ended", job_ids=(job_id,), detail=how + where)
+            if state == "CANCELLED":
+                cancelled.append(how)
+        if cancelled and not is_cancelled(self._run.path):
+            # Somebody wants the run to end, so no job is to follow.
+            self._append("run_stopped", detail=f"{cancelled[0]}: {go_on(self._run.path)}")
 
     def _living(self, *, now: bool = False) -> set[str]:
         """Recorded allocations that Slurm has not ended; with `now` it is asked in any case."""
@@ -185,7 +204,7 @@ class Holder:
                 # The controller may have taken the job before it fell silent.
                 again=self._end_strays,
                 tell=lambda said: self._say("slurm_silent", said),
-                remedy=f"go on later with `pyscale run --resume {self._run.path.name}`",
+                remedy=go_on(self._run.path),
             )
             self._book.ask()
 

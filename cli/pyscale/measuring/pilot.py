@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pyscale.errors import UserError
-from pyscale.executors.stepends import AllocationEndedError, own_end_s
+from pyscale.executors.stepends import AllocationEndedError, own_end_s, own_state
 from pyscale.executors.steps import StepExecutor
 from pyscale.executors.submission import asked_by_window
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
@@ -18,6 +18,7 @@ from pyscale.measuring.trialrunner import TrialRunner
 from pyscale.planning.plan import Plan, Trial
 from pyscale.progress.course import Course
 from pyscale.runtimes.frozen import runtime_of
+from pyscale.slurm.accounts import ends_of
 from pyscale.slurm.queue import SlurmSilent, cancel
 from pyscale.store.allocations import is_cancelled, read_allocations
 from pyscale.store.folder import RunFolder
@@ -41,10 +42,18 @@ def pilot(folder: str) -> None:
     with writing(run_path, PATIENCE_S), termination_as_interrupt():
         run = RunFolder(run_path)
         journal = Journal(run.journal_file)
-        known = read_allocations(run.path).job_ids
-        left = trials_left(run, Course(journal.read()))
+        allocations = read_allocations(run.path)
+        known = allocations.job_ids
+        course = Course(journal.read())
+        left = trials_left(run, course)
         # One that nobody recorded, or that follows one which has finished, has nothing to do.
-        if not left or job_id not in known or is_cancelled(run.path):
+        if not left or job_id not in known or course.stopped or is_cancelled(run.path):
+            return
+        before = allocations.jobs[known.index(job_id)].after
+        if before is not None and _was_cancelled(before):
+            # Who cancelled that one wants the run to end; nobody may follow it who says so.
+            detail = f"job {before} was cancelled: {go_on(run.path)}"
+            journal.append("run_stopped", detail=detail)
             return
         journal.append("pilot_started", job_ids=(job_id,), detail=f"on {node_name()}")
         try:
@@ -59,6 +68,19 @@ def pilot(folder: str) -> None:
         # One that lives on finds nothing left to do, and ends.
         with suppress(SlurmSilent):
             cancel([other for other in known if other != job_id])
+
+
+def go_on(run: Path) -> str:
+    """How to go on with a run that has ended before its last trial."""
+    return f"go on with `pyscale run --resume {run.name}`"
+
+
+def _was_cancelled(job_id: str) -> bool:
+    """Whether Slurm says that a job was cancelled; its queue forgets, and not all keep accounts."""
+    if own_state(job_id) == "CANCELLED":
+        return True
+    end = ends_of([job_id]).get(job_id)
+    return end is not None and end.state == "CANCELLED"
 
 
 def trials_left(run: RunFolder, course: Course) -> list[Trial]:
