@@ -17,9 +17,19 @@ from pyscale.doctor.disks import place
 from pyscale.doctor.preflight import AMPLE, free_bytes, preflight, refuse, size_bytes
 from pyscale.doctor.subject import Subject
 from pyscale.errors import UserError
-from pyscale.evaluation.cost import WAITS_MIN, StageCost, Way, costs, money, prices_of, total, ways
+from pyscale.evaluation.cost import (
+    WAITS_MIN,
+    StageCost,
+    Way,
+    costs,
+    money,
+    prices_of,
+    times_of,
+    total,
+    ways,
+)
 from pyscale.executors.submission import Submission, script, script_of, submissions
-from pyscale.measuring.holding import held_parameters, times_of
+from pyscale.measuring.holding import held_parameters
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
 from pyscale.planning.sweep import Sweep
@@ -109,7 +119,7 @@ def _show_held(plan: Plan, site: Site) -> None:
     """Print the script of the one job, and what it costs beside jobs for each trial."""
     folder = submissions_of(Path(plan.settings["runs_folder"]).resolve() / plan.run_id)
     held = held_by(plan, site)
-    times = times_of(plan, plan.trials, held)
+    times = times_of(plan, site, plan.trials, held)
     for number, time_min in enumerate(times, start=1):
         text = script_of(held_parameters(plan, site, held, time_min), folder)
         after = ", after the one before" if number > 1 else ""

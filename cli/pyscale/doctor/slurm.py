@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pyscale.doctor.elsewhere import account_of_user, most_of_an_array, time_limit
+from pyscale.doctor.elsewhere import account_of_user, lower_time, most_of_an_array, time_limit
 from pyscale.doctor.findings import (
     Finding,
     beside_the_point,
@@ -168,6 +168,12 @@ def _submission(request: JobRequest) -> Finding:
             f"Slurm refuses {asked} for its memory ({answer.complaint})",
             "set memory_gib in the site's file, or memory_option to an option that the site "
             "accepts",
+        )
+    if "time" in request.options and _tested(request.without("time")).code == 0:
+        return problem(
+            check,
+            f"Slurm refuses {asked} for its time ({answer.complaint})",
+            lower_time(request),
         )
     if request.tasks > 1 and _tested(request.without("array")).code == 0:
         return problem(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from pyscale.errors import UserError
+from pyscale.evaluation.cost import times_of
 from pyscale.evaluation.runreport import report_run
 from pyscale.executors.slurmjobs import JobBook
 from pyscale.executors.submission import of_sbatch, setup_lines, submit
@@ -18,11 +18,11 @@ from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.benchmark import Incomplete
 from pyscale.measuring.pilot import go_on, pilot, trials_left
 from pyscale.measuring.trialrecords import is_complete
-from pyscale.planning.plan import Plan, Trial
+from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
-from pyscale.progress.course import Course, usual_s
+from pyscale.progress.course import Course
 from pyscale.report.results import Results
-from pyscale.sbatch.held import Held, held_by, limit_of, times_min
+from pyscale.sbatch.held import Held, held_by
 from pyscale.slurm.absence import persist
 from pyscale.slurm.accounts import ends_of
 from pyscale.slurm.endings import user_name
@@ -198,7 +198,7 @@ class Holder:
         """Submit as many allocations as the trials left need, each after the one before."""
         held = held_by(self._run.plan, self._site)
         left = trials_left(self._run, Course(self._journal.read()))
-        for time_min in times_of(self._run.plan, left, held):
+        for time_min in times_of(self._run.plan, self._site, left, held):
             persist(
                 partial(self._submit_one, held, time_min),
                 # The controller may have taken the job before it fell silent.
@@ -248,11 +248,6 @@ class Holder:
         events, self._read_to = self._journal.read_from(self._read_to)
         for event in events:
             self._listener(event)
-
-
-def times_of(plan: Plan, left: Sequence[Trial], held: Held) -> tuple[int, ...]:
-    """Time limits in minutes of the allocations that trials of a plan need, one after the other."""
-    return times_min([trial.id for trial in left], usual_s(plan), limit_of(held))
 
 
 def held_parameters(

@@ -196,6 +196,28 @@ def test_time_that_the_partition_and_the_qos_allow_is_not_refused(cluster, make)
     assert found(plan, site(request={"time_min": 240, "qos": "long"})) == []
 
 
+REFUSES_TIME = """
+for word in "$@"; do
+  case $word in --time*)
+    echo "sbatch: error: Time limit exceeds that of the association" >&2
+    exit 1 ;;
+  esac
+done
+"""
+
+
+@pytest.mark.parametrize(
+    ("allocation", "setting"), [("hold", "hold_limit_hours"), ("each", "time_min")]
+)
+def test_a_time_that_slurm_refuses_is_told_with_the_setting_that_lowers_it(
+    cluster, make, allocation, setting
+):
+    cluster(sbatch=REFUSES_TIME)
+    refused = first(make(only=("contact",), allocation=allocation, on_site=site()))
+    assert "for its time (Time limit exceeds that of the association)" in refused
+    assert f": lower {setting} in the site's file" in refused
+
+
 @pytest.mark.parametrize("kind", ["accounting_storage/none", "(null)"])
 def test_an_account_where_slurm_keeps_none_is_refused(cluster, make, kind):
     place = site(request={"account": "lab"})
