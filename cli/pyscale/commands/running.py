@@ -19,7 +19,7 @@ from pyscale.commands.dryrun import show as show_plan
 from pyscale.console import answer, talk
 from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import load_registry
-from pyscale.doctor.preflight import before_run
+from pyscale.doctor.preflight import before_run, of_dry_run, say
 from pyscale.errors import UserError, last_line
 from pyscale.evaluation.betweenversions import told_of_base
 from pyscale.executors.local import LocalExecutor
@@ -94,8 +94,9 @@ def start(
     for sentence in (*warn_of_too_many_workers(plan), *on_site):
         talk(f"warning: {sentence}")
     if dry_run:
-        show_plan(plan, verbose=verbose)
-        before_run(plan, asks_slurm=False)
+        found = of_dry_run(plan)
+        show_plan(plan, found, verbose=verbose)
+        say(found)
         return 0
     if strict:
         _refuse_blind_gate(plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pyscale.doctor.disks import IN_MEMORY, nearest
@@ -19,8 +19,15 @@ NOT_TAKEN_AS_THEY_ARE = "%\\"
 NOT_OVERRIDING = frozenset(["SBATCH_DEBUG", "SBATCH_EXPORT", "SBATCH_EXPORT_FILE"])
 
 
-def out_of_nodes_sight(runs_folder: Path, movie: Path | None) -> Iterator[Finding]:
-    """Look whether something that every node must see lies where each machine has its own."""
+def out_of_nodes_sight(
+    runs_folder: Path, movie: Path | None, of_step: Sequence[Path] = ()
+) -> Iterator[Finding]:
+    """Look whether something that every node must see lies where each machine has its own.
+
+    `of_step` are folders in which own steps run, and files that these name.
+    """
+    seen_by_all = "put it where all nodes see it"
+    steps = (("step", "what the step runs", path, seen_by_all) for path in of_step)
     for name, what, path, otherwise in (
         (
             "runs",
@@ -28,13 +35,14 @@ def out_of_nodes_sight(runs_folder: Path, movie: Path | None) -> Iterator[Findin
             runs_folder,
             "set PYSCALE_RUNS_FOLDER (runs_folder in pyscale.toml) to a folder that all nodes see",
         ),
-        ("data", "the movie", movie, "put it where all nodes see it"),
+        ("data", "the movie", movie, seen_by_all),
         (
             "environment",
             "this Python environment",
             Path(sys.prefix),
             "install pyscale where all nodes see it",
         ),
+        *steps,
     ):
         if path is None:
             continue

@@ -99,29 +99,29 @@ class StepExecutor(Executor):
         if not lost:
             self._patience = Patience()
             return True
-        self._refuse_ending()
         never_began = all(not (folder / LAUNCH_FILE).exists() for folder in tasks)
-        if never_began and step.log.is_away() and self._wait_for_controller(step):
+        if never_began and step.log.is_away() and not self._gives_up(step):
             for folder in tasks:
-                # It was taken for vanished, and is started again.
+                # It was taken for vanished, and is started again: it is not to be seen as failed.
                 (folder / EXIT_FILE).unlink(missing_ok=True)
             self._refuse_ending()
+            self._wait_after(step)
+            self._refuse_ending()
             return False
+        self._refuse_ending()
         for folder in lost:
             step.log.explain(folder)
         return True
 
-    def _wait_for_controller(self, step: Step) -> bool:
-        """Wait before a step is started again; False where the controller has been away too long.
+    def _gives_up(self, step: Step) -> bool:
+        """Whether the controller has been away for too long to start a step again."""
+        return self._patience.is_over and step.began_s > self._waited_s
 
-        Steps that were started together wait once.
-        """
+    def _wait_after(self, step: Step) -> None:
+        """Wait before a step is started again; those that were started together wait once."""
         if step.began_s > self._waited_s:
-            if self._patience.is_over:
-                return False
             self._patience.pause()
             self._waited_s = time.monotonic()
-        return True
 
     def _refuse_ending(self) -> None:
         """Raise where the job is about to end; wait as long as Slurm does not say."""

@@ -20,6 +20,7 @@ from pyscale.store.provenance import Containers, write_provenance
 from pyscale_stages.atomic import write_atomically
 
 PLAN_FILE = "plan.json"
+_SUBMITTED = ".submission_file_"
 LATEST = "latest"
 MOST_NAMED = 5
 
@@ -71,7 +72,12 @@ class RunFolder:
             for entry in _files_below(self.path):
                 path = Path(entry.path)
                 if entry.is_symlink():
-                    if not path.resolve().is_relative_to(self.path):
+                    if path.resolve().is_relative_to(self.path):
+                        continue
+                    if path.parent == self.submissions and entry.name.startswith(_SUBMITTED):
+                        # submitit's, to where the run was before it was copied; nothing reads it.
+                        path.unlink()
+                    else:
                         raise UserError(
                             f"{path} is a link that leads out of the run's folder: replace it by "
                             "what it leads to, or remove it"
