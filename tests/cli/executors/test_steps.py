@@ -36,7 +36,7 @@ def pauses(monkeypatch):
 
 @pytest.fixture
 def started(run, tmp_path, monkeypatch, pauses):
-    """Do the task w0 by steps of job 17; return its folder, and what it was when Slurm was asked."""
+    """Do the task w0 by steps of job 17; return its folder, and what Slurm saw of it."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     trial = run.plan.trial("contact-n1-b1")
     folder = run.task(trial, "w0")
