@@ -72,12 +72,12 @@ class RunFolder:
             for entry in _files_below(self.path):
                 path = Path(entry.path)
                 if entry.is_symlink():
-                    if path.resolve().is_relative_to(self.path):
-                        continue
-                    if path.parent == self.submissions and entry.name.startswith(_SUBMITTED):
-                        # submitit's, to where the run was before it was copied; nothing reads it.
-                        path.unlink()
-                    else:
+                    # submitit's lead to where the run was before it was copied; nothing reads them.
+                    of_submitit = entry.name.startswith(_SUBMITTED)
+                    if not path.resolve().is_relative_to(self.path):
+                        if of_submitit and path.parent == self.submissions:
+                            path.unlink()
+                            continue
                         raise UserError(
                             f"{path} is a link that leads out of the run's folder: replace it by "
                             "what it leads to, or remove it"
