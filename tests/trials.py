@@ -56,6 +56,14 @@ def ended(folder):
     return ExitRecord.model_validate_json((folder / EXIT_FILE).read_bytes())
 
 
+def begin_task(folder):
+    """Leave the record that a launcher of the present order leaves at the start."""
+    token = TaskOrder.model_validate_json((folder / ORDER_FILE).read_bytes()).token
+    now = datetime.now(UTC)
+    record = LaunchRecord(token=token, pid=1, node="n1", begin_utc=now, spawn_utc=now, cpus=(0,))
+    write_atomically(folder / LAUNCH_FILE, record.model_dump_json())
+
+
 def end_task(folder, returncode=0, token=None):
     """Leave the exit record that a launcher leaves, of the order or of another token."""
     token = token or TaskOrder.model_validate_json((folder / ORDER_FILE).read_bytes()).token

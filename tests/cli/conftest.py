@@ -1,11 +1,13 @@
 """A planned run on pretended workers."""
 
+import os
 from functools import partial
 
 import pytest
 
 from commandline import answer_of
 from mockruns import PIPELINE, plan_of, small_movie
+from programs import put_program
 from pyscale.measuring import trialrunner
 from pyscale.planning.grid import unfolded
 from pyscale.planning.suite import load_suite
@@ -87,3 +89,16 @@ def pyscale(tmp_path, monkeypatch, capsys):
         return answer._replace(err=" ".join(answer.err.split()))
 
     return said
+
+
+@pytest.fixture
+def put_on_path(tmp_path, monkeypatch):
+    """Put shell programs on PATH by name, in place of those of Slurm."""
+    folder = tmp_path / "bin"
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
+
+    def put(**programs):
+        for name, body in programs.items():
+            put_program(folder, name, body)
+
+    return put

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pyscale.slurm.queue import ENDED
 from slurm import accounting
 from slurm.accounting import Accounting
-from slurm.configuration import CONFIG_FILE, set_option, write_configuration
+from slurm.configuration import CONFIG_FILE, THREADED, set_option, write_configuration
 from slurm.daemons import DEADLINE_S, Daemons, listens
 from slurm.leftovers import clear_leftovers, end, owned_folder, running_jobs
 
@@ -84,11 +84,12 @@ class SlurmCluster:
             self._accounting.start_slurmdbd()
         if "slurmctld" not in self._daemons:
             self.start_slurmctld()
-        for node in self.nodes:
+        every_node = (*self.nodes, THREADED)
+        for node in every_node:
             if f"slurmd {node}" not in self._daemons:
                 self._start_slurmd(node)
         self.wait_for(self._is_cleared, "the queue was empty")
-        for node in self.nodes:
+        for node in every_node:
             self._wait_until_free(node)
 
     def _is_cleared(self):

@@ -11,6 +11,8 @@ CONFIG_FILE = "slurm.conf"
 DATABASE_CONFIG_FILE = "slurmdbd.conf"
 CPUS = 4
 MEMORY_MIB = 8000
+THREADED = "t1"
+"""A node of as many cores, each of two threads, that are twice as many CPUs to Slurm."""
 GPUS = 2
 """GPUs of each node: links to a device that is none, good for scheduling and binding."""
 MOST_JOBS = 1000
@@ -61,14 +63,17 @@ PreemptMode=REQUEUE
 GresTypes=gpu
 {accounting}
 {nodes}
-PartitionName=cpu Nodes=ALL Default=YES State=UP
+PartitionName=cpu Nodes={plain} Default=YES State=UP
 PartitionName=gpu Nodes={last} State=UP
-PartitionName=urgent Nodes=ALL PriorityTier=2 State=UP
+PartitionName=urgent Nodes={plain} PriorityTier=2 State=UP
+PartitionName=threads Nodes={threaded} State=UP
 """
 NODE = (
     "NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} "
-    "CPUs={cpus} RealMemory={memory} Gres=gpu:pretended:{gpus}"
+    "RealMemory={memory} {hardware}"
 )
+PLAIN_HARDWARE = "CPUs={cpus} Gres=gpu:pretended:{gpus}"
+THREADED_HARDWARE = "CPUs={cpus} Sockets=1 CoresPerSocket={cores} ThreadsPerCore=2"
 DEVICES = "NodeName={name} Name=gpu Type=pretended File={folder}/{name}/gpu[0-{last}]\n"
 
 # Slurm takes one or the other. By cgroups, the kernel kills what is over its memory, and the job
@@ -107,10 +112,12 @@ def write_configuration(folder, nodes):
     Memory is limited by cgroups where this machine lets it.
     """
     by_cgroups = cgroups.can_limit_memory()
-    controller_port, database_port, *node_ports = free_ports(2 + len(nodes))
+    controller_port, database_port, *node_ports = free_ports(3 + len(nodes))
+    hardware = dict.fromkeys(nodes, PLAIN_HARDWARE.format(cpus=CPUS, gpus=GPUS))
+    hardware[THREADED] = THREADED_HARDWARE.format(cpus=2 * CPUS, cores=CPUS)
     lines = [
-        NODE.format(name=name, port=port, cpus=CPUS, memory=MEMORY_MIB, gpus=GPUS)
-        for name, port in zip(nodes, node_ports, strict=True)
+        NODE.format(name=name, port=port, memory=MEMORY_MIB, hardware=own)
+        for (name, own), port in zip(hardware.items(), node_ports, strict=True)
     ]
     (folder / CONFIG_FILE).write_text(
         CONFIGURATION.format(
@@ -123,7 +130,9 @@ def write_configuration(folder, nodes):
             memory_limits=LIMITS_BY_CGROUPS if by_cgroups else LIMITS_BY_LOOKING,
             accounting=ACCOUNTING.format(folder=folder, port=database_port),
             nodes="\n".join(lines),
+            plain=",".join(nodes),
             last=nodes[-1],
+            threaded=THREADED,
         )
     )
     if by_cgroups:
@@ -137,8 +146,9 @@ def write_configuration(folder, nodes):
     devices = [DEVICES.format(name=name, folder=folder, last=GPUS - 1) for name in nodes]
     (folder / "gres.conf").write_text("".join(devices))
     (folder / "state").mkdir()
-    for name in nodes:
+    for name in hardware:
         (folder / name / "spool").mkdir(parents=True)
+    for name in nodes:
         for gpu in range(GPUS):
             (folder / name / f"gpu{gpu}").symlink_to("/dev/null")
 

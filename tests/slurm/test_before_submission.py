@@ -67,11 +67,6 @@ TYPED = 'gpu_option = "--gres=gpu:{type}:{count}"\n'
     [
         ((), '[request]\npartition = "night"\n', "unknown partition 'night': this cluster has cpu"),
         ((), '[request]\naccount = "other"\n', "may not use the account other"),
-        (
-            (),
-            '[request]\nqos = "short"\nmemory_gib = 1\nhold_limit_hours = 0.2\n',
-            "the QOS short allows 00:10:00",
-        ),
         ((), "[request]\nmemory_gib = 4000\n", "for its memory .*: set memory_gib in the site"),
         ((), "[request]\ncpus = 64\nmemory_gib = 1\n", r"--cpus-per-task=64 "),
         ((), '[request]\nconstraint = "avx9"\n', "Invalid feature specification"),
@@ -82,7 +77,7 @@ TYPED = 'gpu_option = "--gres=gpu:{type}:{count}"\n'
         (("--workers", "12"), SMALL, "--ntasks=12 .*: lower --workers"),
     ],
     ids=[
-        *("partition", "account", "QOS", "memory", "cores", "constraint", "reservation"),
+        *("partition", "account", "memory", "cores", "constraint", "reservation"),
         *("array", "GPUs", "type of GPU", "nodes"),
     ],
 )
@@ -99,10 +94,14 @@ def partition_limited_to(cluster, minutes):
         cluster.run("scontrol", "update", "PartitionName=cpu", "MaxTime=INFINITE")
 
 
-def test_a_partition_limits_the_time_of_the_job_and_whether_there_is_one(refused, run, slurm):
+def test_a_partition_or_a_qos_limits_the_time_of_the_job_and_whether_there_is_one(
+    refused, run, slurm
+):
     with partition_limited_to(slurm, 30):
         answer = run("--dry-run", site="[request]\nmemory_gib = 1\n")
         assert "#SBATCH --time=00:30:00" in answer.out
+    answer = run("--dry-run", site='[request]\nqos = "short"\nmemory_gib = 1\n')
+    assert "#SBATCH --time=00:10:00" in answer.out
     for node in slurm.nodes:
         slurm.drain(node)
     assert "0 of 2 nodes of cpu take jobs" in refused(site=SMALL)

@@ -1,5 +1,6 @@
 """Each fault of a cluster while a run holds a job: it becomes whole, or says why it cannot."""
 
+import getpass
 import os
 import signal
 from random import Random
@@ -12,6 +13,7 @@ from pyscale.slurm.endings import cause_of
 from pyscale.slurm.queue import job_name, jobs_named
 from pyscale.store.taskfiles import read_task
 from slurm.leftovers import has_ended
+from waitingforruns import living
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +88,6 @@ def test_a_task_that_is_killed_and_a_step_that_is_cancelled_by_hand_are_tried_ag
 
 
 STRIKES = {
-    "cancelled": (lambda runs, _: runs.slurm.run("scancel", runs.jobs[0]), "Cancelled"),
     "its time limit": (lambda runs, _: runs.slurm.end_time_of(runs.jobs[0]), "TimeLimit"),
     "an urgent job": (lambda runs, node: runs.slurm.preempt(node), "Preempted"),
     "its node is down": (lambda runs, node: runs.slurm.kill_node(node), "NodeFail"),
@@ -119,6 +120,32 @@ def test_whatever_ends_the_job_the_run_becomes_whole_in_another(runs, strike):
         assert launch.node in cause.message
     assert ended.job_ids == (first,)
     assert launch.node in ended.detail
+
+
+@pytest.mark.parametrize("more", [(), ("--detach",)], ids=["followed", "detached"])
+def test_a_job_that_is_cancelled_by_hand_ends_the_run_which_can_be_gone_on_with(runs, more):
+    process = runs.start(*more)
+    with runs.in_its_middle(process, "w0") as (launch,):
+        runs.slurm.run("scancel", runs.jobs[0])
+        runs.slurm.wait_for(lambda: is_gone(launch), "the task went with its job")
+    resume = f"pyscale run --resume {runs.run.path.name}"
+    if more:
+        runs.slurm.wait_for(lambda: living(runs.run) == [], "nobody followed")
+        said = (runs.run.path / "orchestrator.log").read_text()
+    else:
+        code, said = runs.finished(process)
+        assert code == 2
+    first = runs.jobs[0]
+    user = getpass.getuser()
+    assert f"error: job {first} was cancelled by {user}: go on with `{resume}`" in said
+    assert len(runs.jobs) == 1
+    assert runs.living_jobs() == []
+    queued, end = jobs_named(job_name(runs.run.plan.run_id))[first], ends_of([first])[first]
+    for cause in (cause_of(first, queued, None), cause_of(first, None, end)):
+        assert cause.kind == "Cancelled"
+        assert launch.node in cause.message
+    runs.copied(runs.resume(), jobs=2)
+    assert runs.events("trial_failed") == []
 
 
 def test_a_pilot_that_is_killed_is_followed_by_another_where_there_are_no_accounts(

@@ -1,10 +1,12 @@
 """pyscale itself is killed or interrupted, or Slurm is away then: nothing is lost or doubled."""
 
 import os
+import shutil
 import signal
 
 import pytest
 
+from programs import put_program
 from slurm.test_faults import is_gone
 from waitingforruns import living
 
@@ -40,6 +42,33 @@ def test_a_submission_that_is_taken_and_answered_with_an_error_is_made_again(run
     (job,) = runs.slurm.job(first)
     # It was cancelled, or began and found that nobody had recorded it.
     assert job["JobState"] in {"CANCELLED", "COMPLETED"}
+
+
+TIMES_OUT = """\
+case "$*" in *--version*|*--test-only*) exec {real} "$@";; esac
+echo x >> {calls}
+echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2
+exit 1
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_sbatch_that_times_out_again_and_again_is_left_at_once_when_asked(
+    runs, tmp_path, monkeypatch, number
+):
+    calls = tmp_path / "calls"
+    lines = TIMES_OUT.format(real=shutil.which("sbatch"), calls=calls)
+    program = put_program(tmp_path / "first", "sbatch", lines)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    process = runs.start()
+    runs.slurm.wait_for(lambda: calls.exists() and calls.read_text().count("x") > 1, "two calls")
+    os.kill(process.pid, number)
+    code, said = runs.finished(process)
+    assert code == 130
+    assert said.count("Socket timed out on send/recv operation") == 1
+    assert "no job of the run waits or runs" in said
+    # With pauses between them that grow.
+    assert calls.read_text().count("x") <= 3
 
 
 def test_who_follows_may_be_interrupted_and_killed_and_the_job_goes_on(runs):

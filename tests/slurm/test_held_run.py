@@ -9,6 +9,7 @@ from pyscale.evaluation.results import results_of
 from pyscale.store.records import NODE_FILE
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import read_node
+from slurm.configuration import THREADED
 from trials import launched, outputs
 
 pytestmark = pytest.mark.slow
@@ -67,6 +68,17 @@ def test_more_windows_than_workers_run_a_few_at_once_on_all_nodes(runs):
         first = min(each.spawn_utc for each in begun if each.node == node)
         assert written_s <= first.timestamp()
     assert len(runs.jobs) == 1
+
+
+def test_workers_on_cores_of_two_threads_each_have_a_core_and_run_at_once(runs):
+    process = runs.start("--workers", "4", site=runs.site("threads"))
+    tasks = ("w0", "w1", "w2", "w3")
+    # All four stand still together: none waits for a core that another has.
+    with runs.in_its_middle(process, *tasks) as launches:
+        assert {one.node for one in launches} == {THREADED}
+    runs.copied(process, jobs=1)
+    (row,) = results_of(runs.run).configurations.rows(named=True)
+    assert "workers-in-turn" not in row["flags"]
 
 
 ONE_PRETENDED_GPU = """

@@ -117,7 +117,7 @@ def choices(
         about: dict[str, Any] = named | {"candidates": tuple(row["workers"] for row in rows)}
         if not rows:
             refusal = (
-                "the output of every timed configuration disagrees with the baseline's"
+                "every timed configuration is invalid (see its flags)"
                 if timed.height
                 else "no timed trial"
             )

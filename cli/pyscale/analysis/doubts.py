@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import fmean, median, stdev
 
@@ -15,6 +16,8 @@ PYPERF_DEVIATION = 0.10
 PYPERF_EXTREME = 0.50
 # Ten standard deviations of normal times, each 1.4826 median absolute deviations.
 HYPERFINE_DISTANCE = 14.826
+NEVER = 0.01
+"""Of the shortest worker's time: a time together below it is none."""
 TIE = 1e-9
 """Relative difference below which two wall times differ by rounding alone."""
 
@@ -30,6 +33,7 @@ def flag_codes(
     timed = trials.filter("valid").sort("block", "position")
     walls = timed["wall_s"].to_list()
     warmed_up = first_stands_apart(walls)
+    in_turn = _in_turn(timed)
     found = {
         # A first trial that stands apart has a flag of its own, and is no scatter.
         **flags_of_any(trials, walls[1:] if warmed_up else walls, baseline.filter("valid")),
@@ -40,7 +44,8 @@ def flag_codes(
         "in-a-row": _any(timed, pl.col("in_a_row")),
         "coarse-times": is_coarse(timed),
         "superlinear": superlinear,
-        "workers-did-not-overlap": _any(timed, _TOGETHER_BEYOND_HALF_S < 0),
+        "workers-did-not-overlap": not in_turn and _any(timed, _TOGETHER_BEYOND_HALF_S < 0),
+        "workers-in-turn": in_turn,
         "clocks-unknown": _any(timed, _CLOCKS_LEAVE_DOUBT),
         "disagrees": _any(trials, ~pl.col("agreement_same")),
         "check-failed": _any(trials, pl.col("check_failed")),
@@ -88,8 +93,20 @@ def _any(trials: pl.DataFrame, doubt: pl.Expr) -> bool:
     return bool(trials.select(doubt.any()).item())
 
 
+def _in_turn(timed: pl.DataFrame) -> bool:
+    """Whether in half of the trials or more all workers never ran at once, by any clock."""
+    longest_s = _TOGETHER_S + _CLOCK_ERROR_S
+    never = (pl.col("workers") > 1) & (longest_s < NEVER * pl.col("shortest_s"))
+    return bool(timed.select((never.fill_null(value=False)).mean() >= 0.5).item())
+
+
+_TOGETHER_S = pl.col("overlap") * pl.col("slowest_s")
+# Clocks of several nodes that were not compared may be wrong by anything.
+_CLOCK_ERROR_S = (
+    pl.when(pl.col("nodes") == 1).then(0.0).otherwise(pl.col("clock_error_s").fill_null(math.inf))
+)
 # Time in which all workers ran, beyond half of the shortest worker's.
-_TOGETHER_BEYOND_HALF_S = pl.col("overlap") * pl.col("slowest_s") - 0.5 * pl.col("shortest_s")
+_TOGETHER_BEYOND_HALF_S = _TOGETHER_S - 0.5 * pl.col("shortest_s")
 # Whether clocks could be wrong by so much that the verdict on overlap were another.
 _CLOCKS_LEAVE_DOUBT = (pl.col("nodes") > 1) & (
     pl.col("clock_error_s").is_null()

@@ -23,8 +23,9 @@ class Flag(Record):
     code: str
     letter: str = Field(description="The same in every table")
     weight: Weight = Field(
-        description="invalid: other work than it is compared with; unchecked: perhaps that; doubt: "
-        "the answer could be another; neutral: that cannot be"
+        description="invalid: no ratio holds, as of other work or of workers one after another; "
+        "unchecked: perhaps of other work; doubt: the answer could be another; neutral: that "
+        "cannot be"
     )
     short: str = Field(description="In a few words")
     sentence: str
@@ -119,6 +120,11 @@ _TABLE: tuple[tuple[tuple[str, str, Weight, str], str], ...] = (
         ("workers-did-not-overlap", "v", "doubt", "workers barely overlapped"),
         "In at least one trial all workers ran together for less than half of the shortest "
         "worker's time: they shared memory and storage bandwidth less than N workers at once.",
+    ),
+    (
+        ("workers-in-turn", "V", "invalid", "workers never all ran at once"),
+        "In at least half of the trials there was no time at which all workers ran: so many "
+        "workers at once were not measured, and their times give no speedup.",
     ),
     (
         ("clocks-unknown", "k", "neutral", "the nodes' clocks could not be compared"),
@@ -221,7 +227,8 @@ def flags_of(row: Mapping[str, Any]) -> list[str]:
 
 OF_TRIALS = frozenset(
     {
-        *("oversubscribed", "disturbed", "workers-did-not-overlap", "clocks-unknown", "retried"),
+        *("oversubscribed", "disturbed", "workers-did-not-overlap", "workers-in-turn"),
+        *("clocks-unknown", "retried"),
         *("retried-counted", "failed-trials", "mixed-hardware", "disagrees", "check-failed"),
     }
 )

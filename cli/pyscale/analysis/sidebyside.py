@@ -84,7 +84,7 @@ WHY_NOT = {
     OTHER_WORK: "No speedup: the work of N workers differs.",
     "not-in-base": "No speedup: the baseline has no time here.",
     "other-stages": "No speedup: the sums are over different stages.",
-    "invalid": "No speedup: the output of one of the two disagrees with its own baseline's.",
+    "invalid": "No speedup: one of the two is invalid (see its flags).",
     "no-time": "No speedup: it took no time.",
 }
 """Why a time is not compared with the baseline's."""

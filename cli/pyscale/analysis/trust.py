@@ -141,7 +141,11 @@ def trust_in(rows: Sequence[Row], choice: Choice | None, shown: int | None) -> T
         against.append(refusal(choice))
     # N rises, so the first that was timed is the baseline.
     if any(row["invalid"] for row in timed[:1]):
-        against.append("the baseline does not agree with itself")
+        against.append(
+            "the baseline does not agree with itself"
+            if "disagrees" in timed[0]["flags"]
+            else "the workers of the baseline never all ran at once"
+        )
     if any(row["result_doubted"] for row in rows):
         doubts.append("the stage warns that its result may be wrong")
     if choice is not None and choice.sureness == "undecided" and not choice.is_close:

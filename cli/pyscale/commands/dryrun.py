@@ -14,12 +14,23 @@ from rich.table import Table
 from pyscale.analysis.spending import Prices
 from pyscale.console import answer, talk
 from pyscale.doctor.disks import place
-from pyscale.doctor.preflight import AMPLE, free_bytes, preflight, refuse, size_bytes
+from pyscale.doctor.findings import Finding
+from pyscale.doctor.preflight import AMPLE, UNANSWERED, free_bytes, refuse, size_bytes
 from pyscale.doctor.subject import Subject
 from pyscale.errors import UserError
-from pyscale.evaluation.cost import WAITS_MIN, StageCost, Way, costs, money, prices_of, total, ways
+from pyscale.evaluation.cost import (
+    WAITS_MIN,
+    StageCost,
+    Way,
+    costs,
+    money,
+    prices_of,
+    times_of,
+    total,
+    ways,
+)
 from pyscale.executors.submission import Submission, script, script_of, submissions
-from pyscale.measuring.holding import held_parameters, times_of
+from pyscale.measuring.holding import held_parameters
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
 from pyscale.planning.sweep import Sweep
@@ -61,16 +72,19 @@ class Script:
                 yield f"{batch_name} at N = {listing(workers_alike)}: {', '.join(names)}"
 
 
-def show(plan: Plan, *, verbose: bool = False) -> None:
-    """Print what a plan comes to and, for a cluster, what is submitted and its cost."""
-    answer(_summary(plan))
+def show(plan: Plan, found: Sequence[Finding], *, verbose: bool = False) -> None:
+    """Print what a plan comes to and, for a cluster, what is submitted and its cost.
+
+    `found` is what a run would refuse or warn of, as of `of_dry_run`.
+    """
+    answer(_summary(plan, found))
     if verbose:
         answer(_trials(plan))
     if plan.site is None:
         # What is written into the folder whose storage is measured.
-        found = list(place(Subject.of_plan(plan)))
-        refuse(found)
-        for finding in found:
+        placed = list(place(Subject.of_plan(plan)))
+        refuse(placed)
+        for finding in placed:
             talk(finding.sentence)
         if not verbose:
             talk("-v lists each trial")
@@ -110,7 +124,7 @@ def _show_held(plan: Plan, site: Site) -> None:
     """Print the script of the one job, and what it costs beside jobs for each trial."""
     folder = submissions_of(Path(plan.settings["runs_folder"]).resolve() / plan.run_id)
     held = held_by(plan, site)
-    times = times_of(plan, plan.trials, held)
+    times = times_of(plan, site, plan.trials, held)
     for number, time_min in enumerate(times, start=1):
         text = script_of(held_parameters(plan, site, held, time_min), folder)
         after = ", after the one before" if number > 1 else ""
@@ -209,7 +223,7 @@ def scripts(plan: Plan, site: Site) -> list[Script]:
     return [Script(text, tuple(users[shared])) for shared, text in texts.items()]
 
 
-def _summary(plan: Plan) -> Table:
+def _summary(plan: Plan, found: Sequence[Finding]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -226,11 +240,21 @@ def _summary(plan: Plan) -> Table:
         "disk": _disk(plan),
     }
     # What is missing ends the command, in a sentence of its own.
-    if not any(found.status == "problem" for found in preflight(plan, asks_slurm=False)):
-        rows["missing"] = "nothing"
+    if not any(finding.status == "problem" for finding in found):
+        rows["missing"] = _nothing_missing(plan, found)
     for row in rows.items():
         table.add_row(*row)
     return table
+
+
+def _nothing_missing(plan: Plan, found: Sequence[Finding]) -> str:
+    """Say that nothing is missing, as far as that is known."""
+    if plan.site is None:
+        return "nothing"
+    silent = next((one.sentence for one in found if one.check in UNANSWERED), None)
+    if silent is not None:
+        return f"nothing here; whether Slurm takes the job is unknown: {silent}"
+    return "nothing; Slurm would take the job" + "s" * (not is_held(plan))
 
 
 def _time(plan: Plan) -> str:

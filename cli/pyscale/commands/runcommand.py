@@ -146,7 +146,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "retries": option("N", "Retries per failed trial."),
         "keep_outputs": option("", "Outputs to keep: the baseline's, or all."),
         "accept_terms": option(None, "Agree to the dataset's terms."),
-        "strict": option(None, "Exit code 1 where an output differs from the baseline's."),
+        "strict": option(
+            None, "Exit code 1 where an output differs from the baseline's, or workers took turns."
+        ),
     },
 }
 """Options by their group in the help."""

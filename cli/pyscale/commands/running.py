@@ -20,7 +20,7 @@ from pyscale.commands.foreignrun import refuse_foreign
 from pyscale.console import answer, talk
 from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import load_registry
-from pyscale.doctor.preflight import before_run
+from pyscale.doctor.preflight import before_run, of_dry_run, say
 from pyscale.errors import UserError, last_line
 from pyscale.evaluation.betweenversions import told_of_base
 from pyscale.executors.local import LocalExecutor
@@ -39,6 +39,7 @@ from pyscale.planning.runsettings import settings_for
 from pyscale.planning.suite import Suite, suite_names
 from pyscale.planning.traits import DATA
 from pyscale.processes import wait_until_ended
+from pyscale.progress.course import Course
 from pyscale.progress.runprogress import RunProgress
 from pyscale.progress.status import run_status
 from pyscale.report.quality import missed
@@ -51,7 +52,7 @@ from pyscale.runtimes.frozen import freeze_containers
 from pyscale.sbatch.held import is_held
 from pyscale.sbatch.options import warn_of_no_gpus
 from pyscale.settings import Settings, load_settings
-from pyscale.store.allocations import read_allocations, set_cancelled
+from pyscale.store.allocations import set_cancelled
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal, Listener
 from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here, written_by_owner_alone
@@ -95,8 +96,9 @@ def start(
     for sentence in (*warn_of_too_many_workers(plan), *on_site):
         talk(f"warning: {sentence}")
     if dry_run:
-        show_plan(plan, verbose=verbose)
-        before_run(plan, asks_slurm=False)
+        found = of_dry_run(plan)
+        show_plan(plan, found, verbose=verbose)
+        say(found)
         return 0
     if strict:
         _refuse_blind_gate(plan)
@@ -235,10 +237,12 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
             progress.stop()
             resume = f"pyscale run --resume {plan.run_id}"
             if is_held(plan):
-                jobs = read_allocations(run.path).job_ids
+                living = Course(Journal(run.journal_file).read()).allocations
                 talk(
-                    f"no longer followed; {'job ' + jobs[-1] if jobs else 'its job'} goes on. "
-                    f"Follow it with: {resume}, or end it with: pyscale cancel {plan.run_id}"
+                    f"no longer followed; job {min(living)} goes on. Follow it with: {resume}, or "
+                    f"end it with: pyscale cancel {plan.run_id}"
+                    if living
+                    else f"interrupted; no job of the run waits or runs. Go on with: {resume}"
                 )
             else:
                 talk(f"interrupted; nothing is lost. Finish with: {resume}")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import getpass
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pyscale.doctor.disks import IN_MEMORY, nearest
 from pyscale.doctor.findings import Finding, ok, problem, warning
 from pyscale.doctor.jobrequest import JobRequest
-from pyscale.slurm.commands import ask, minutes_of, told
+from pyscale.slurm.commands import accounts, ask, minutes_of, time_limits
 from pyscale_stages.measure.mounts import filesystem_of
 
 NOT_TAKEN_AS_THEY_ARE = "%\\"
@@ -19,8 +19,15 @@ NOT_TAKEN_AS_THEY_ARE = "%\\"
 NOT_OVERRIDING = frozenset(["SBATCH_DEBUG", "SBATCH_EXPORT", "SBATCH_EXPORT_FILE"])
 
 
-def out_of_nodes_sight(runs_folder: Path, movie: Path | None) -> Iterator[Finding]:
-    """Look whether something that every node must see lies where each machine has its own."""
+def out_of_nodes_sight(
+    runs_folder: Path, movie: Path | None, of_step: Sequence[Path] = ()
+) -> Iterator[Finding]:
+    """Look whether something that every node must see lies where each machine has its own.
+
+    `of_step` are folders in which own steps run, and files that these name.
+    """
+    seen_by_all = "put it where all nodes see it"
+    steps = (("step", "what the step runs", path, seen_by_all) for path in of_step)
     for name, what, path, otherwise in (
         (
             "runs",
@@ -28,13 +35,14 @@ def out_of_nodes_sight(runs_folder: Path, movie: Path | None) -> Iterator[Findin
             runs_folder,
             "set PYSCALE_RUNS_FOLDER (runs_folder in pyscale.toml) to a folder that all nodes see",
         ),
-        ("data", "the movie", movie, "put it where all nodes see it"),
+        ("data", "the movie", movie, seen_by_all),
         (
             "environment",
             "this Python environment",
             Path(sys.prefix),
             "install pyscale where all nodes see it",
         ),
+        *steps,
     ):
         if path is None:
             continue
@@ -90,23 +98,22 @@ def time_limit(request: JobRequest) -> Iterator[Finding]:
     asked = request.options.get("time")
     if asked is None:
         return
-    qos = request.options.get("qos")
-    limits = {f"the partition {request.partition}": told(request.partition, "%l").split()}
-    if qos is not None:
-        longest, _, flags = _sacctmgr("show", "qos", qos, "format=maxwall,flags").partition("|")
-        if "PartitionTimeLimit" in flags:
-            limits.clear()  # Jobs of this QOS may exceed what the partition allows.
-        limits[f"the QOS {qos}"] = longest.split()
-    for where, values in limits.items():
-        # A job for several partitions needs one of them alone.
+    for where, values in time_limits(request.partition, request.options.get("qos")).items():
         most = max((minutes_of(value) for value in values), default=float("inf"))
         if minutes_of(asked) > most:
             names = ", ".join(entry.name for entry in request.entries)
             yield problem(
                 f"slurm.time.{request.entries[0].name}",
                 f"a job of {names} asks for {asked}, but {where} allows {' or '.join(values)}",
-                "lower time_min in the site's file, or name another partition or qos there",
+                lower_time(request),
             )
+
+
+def lower_time(request: JobRequest) -> str:
+    """What to do where a job asks for more time than it may."""
+    return (
+        f"lower {request.time_setting} in the site's file, or name another partition or qos there"
+    )
 
 
 def account_of_user(account: str) -> Iterator[Finding]:
@@ -119,7 +126,7 @@ def account_of_user(account: str) -> Iterator[Finding]:
             "leave account out of the site's file",
         )
         return
-    known = sorted(set(_sacctmgr("show", "assoc", f"user={user}", "format=account").split()))
+    known = sorted(set(accounts("show", "assoc", f"user={user}", "format=account").split()))
     if not known:
         return  # Where sacctmgr does not answer, --test-only has the last word.
     if account in known:
@@ -136,12 +143,6 @@ def most_of_an_array() -> str:
     """How large an array may be, to be added to a complaint; empty where Slurm does not tell."""
     most = _configured("MaxArraySize")
     return f"; MaxArraySize is {most}" if most.isdigit() else ""
-
-
-def _sacctmgr(*words: str) -> str:
-    """What the accounts say; empty where there are none or they do not answer."""
-    answer = ask("sacctmgr", "--noheader", "--parsable2", *words)
-    return answer.out if answer.code == 0 else ""
 
 
 def _configured(option: str) -> str:

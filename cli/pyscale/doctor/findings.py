@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -80,8 +81,18 @@ def problem(check: str, sentence: str, remedy: str, *, value: str = "") -> Findi
 
 def refused(check: str, error: object, of: str = "") -> Finding:
     """A problem in the words of an error: what is wrong, then what to do."""
-    sentence, _, remedy = str(error).rpartition(": ")
-    return problem(check, of + (sentence or remedy), remedy if sentence else "")
+    sentence, remedy = _parted(str(error))
+    return problem(check, of + sentence, remedy)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """What stands before and after the last colon that is in no quotation and no brackets."""
+    bare = text
+    # From the inside out.
+    while (hidden := _QUOTED.sub(lambda found: "_" * len(found[0]), bare)) != bare:
+        bare = hidden
+    place = bare.rfind(": ")
+    return (text, "") if place < 0 else (text[:place], text[place + 2 :])
 
 
 def beside_the_point(check: str, sentence: str, remedy: str = "") -> Finding:
@@ -104,6 +115,7 @@ _SIGNS: dict[Status, tuple[str, str]] = {
     "problem": ("✗ problem", "bold red"),
     "not applicable": ("- n/a", "dim"),
 }
+_QUOTED = re.compile(r"\([^()]*\)|\"[^\"]*\"|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
 MOST_NAMES = 6
 
 

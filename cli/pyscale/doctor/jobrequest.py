@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pyscale.doctor.subject import Entry, Subject
+from pyscale.evaluation.cost import times_of
 from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.submission import Submission, submissions
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
-from pyscale.sbatch.held import held_by, is_held, limit_of
+from pyscale.sbatch.held import held_by, is_held
 from pyscale.sbatch.options import allocation, as_words, slurm_options
 from pyscale.slurm.commands import default_partition
 from pyscale_stages.contract import Device
@@ -26,6 +27,8 @@ class JobRequest:
     partition: str
     options: dict[str, str | None]
     """Options of sbatch beside the partition; None for one that takes no value."""
+    time_setting: str = "time_min"
+    """What in the site's file its time follows from."""
 
     @property
     def device(self) -> Device:
@@ -67,10 +70,11 @@ def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
     entries = {entry.name: entry for entry in Subject.of_plan(plan).entries}
     if is_held(plan):
         held = held_by(plan, site)
-        options = held.options(site, limit_of(held))
+        options = held.options(site, times_of(plan, site, plan.trials, held)[0])
         # What computes on a GPU comes first: it stands for what the job asks for.
         own = sorted(entries.values(), key=lambda entry: entry.device == "cpu")
-        return [replace(_request(own[0], options, None), entries=tuple(own))]
+        request = _request(own[0], options, None)
+        return [replace(request, entries=tuple(own), time_setting="hold_limit_hours")]
     largest: dict[tuple[str, str], Submission] = {}
     for trial in plan.trials:
         for submission in submissions(plan, trial):

@@ -27,20 +27,40 @@ from pyscale.doctor.subject import Entry, Subject
 from pyscale.errors import UserError
 from pyscale.executors.mps import absent, is_installed
 from pyscale.planning.plan import Plan
+from pyscale.planning.suite import OWN_STEP
+from pyscale_stages.command.params import CommandParams
 from pyscale_stages.contract import Stage
 from pyscale_stages.errors import ResourceExhausted, StageError
 from pyscale_stages.libraries import how_to_install
 
+UNANSWERED = frozenset(["slurm.commands", "slurm.controller"])
+"""Checks that fail where Slurm could not be asked."""
 AMPLE = 8
 """Times the movie's size that the outputs of a whole run stay below."""
 
 
 def before_run(plan: Plan, *, asks_slurm: bool = True) -> None:
     """Refuse a plan that cannot be carried out; say what it would do otherwise than meant."""
-    findings = preflight(plan, asks_slurm=asks_slurm)
+    say(preflight(plan, asks_slurm=asks_slurm))
+
+
+def say(findings: Iterable[Finding]) -> None:
+    """Refuse for the first problem; else say what there is to warn of."""
+    findings = list(findings)
     refuse(findings)
     for finding in findings:
         talk(f"warning: {finding.sentence}: {finding.remedy}")
+
+
+def of_dry_run(plan: Plan) -> list[Finding]:
+    """What a run of a plan would say before its first trial; a Slurm that is silent is a warning.
+
+    A plan may be looked at where no Slurm is.
+    """
+    return [
+        found.model_copy(update={"status": "warning"}) if found.check in UNANSWERED else found
+        for found in preflight(plan)
+    ]
 
 
 def refuse(findings: Iterable[Finding]) -> None:
@@ -61,7 +81,7 @@ def preflight(plan: Plan, *, asks_slurm: bool = True) -> list[Finding]:
         looks = [
             *_parts(subject, here=False),
             *_surroundings(subject, plan.movie),
-            *out_of_nodes_sight(subject.runs_folder, plan.movie),
+            *out_of_nodes_sight(subject.runs_folder, plan.movie, _of_steps(subject)),
             *misread_by_slurm(subject.runs_folder),
             *overriding(os.environ),
             *(refusals(plan, plan.site) if asks_slurm else ()),
@@ -93,6 +113,18 @@ def _parts(subject: Subject, *, here: bool) -> Iterator[Finding]:
     for entry in distinct(subject.entries):
         if subject.runtime == "native" or entry.definition.runs_outside:
             yield from _native(entry, here=here)
+
+
+def _of_steps(subject: Subject) -> list[Path]:
+    """Folders in which own steps run, and files that they name elsewhere."""
+    found = []
+    for entry in subject.entries:
+        if entry.stage == OWN_STEP:
+            params = CommandParams.model_validate(entry.params)
+            named = (params.folder / word for text in params.command for word in text.split())
+            own = (path for path in named if path.is_file())
+            found += [params.folder, *(f for f in own if not f.is_relative_to(params.folder))]
+    return list(dict.fromkeys(found))
 
 
 def _native(entry: Entry, *, here: bool) -> Iterator[Finding]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pyscale.doctor.elsewhere import account_of_user, most_of_an_array, time_limit
+from pyscale.doctor.elsewhere import account_of_user, lower_time, most_of_an_array, time_limit
 from pyscale.doctor.findings import (
     Finding,
     beside_the_point,
+    judged,
     ok,
     problem,
     refused,
@@ -17,6 +18,7 @@ from pyscale.doctor.jobrequest import MEMORY_OPTIONS, JobRequest, plan_requests
 from pyscale.errors import UserError
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
+from pyscale.sbatch.options import WHOLE_CORES, as_words
 from pyscale.slurm.commands import NEEDED, Answer, ask, nodes_of, sinfo, slurm_is_here, told
 from pyscale_stages.wording import plural
 
@@ -40,6 +42,7 @@ def slurm(requests: Sequence[JobRequest]) -> Iterator[Finding]:
             return
     for partition in dict.fromkeys(request.partition for request in requests):
         yield from _partition(partition)
+        yield from _threads(next(one for one in requests if one.partition == partition))
     for request in requests:
         yield from _gpus(request)
         yield from time_limit(request)
@@ -67,11 +70,14 @@ def refusals(plan: Plan, site: Site) -> Iterator[Finding]:
         causes = [
             *_partition(request.partition),
             *_gpus(request),
+            *_threads(request),
             *time_limit(request),
             *(account_of_user(account) if account else ()),
             submission,
         ]
         for found in causes:
+            if found.status == "warning":
+                yield found
             if found.status != "problem":
                 continue
             # Nodes that are down or asleep take jobs later, where Slurm takes them now.
@@ -136,6 +142,28 @@ def _partition(names: str) -> Iterator[Finding]:
         yield ok(check, sentence) if able else problem(check, sentence, out)
 
 
+def _threads(request: JobRequest) -> Iterator[Finding]:
+    """Look whether a core of a partition is several CPUs to Slurm, and what jobs ask for."""
+    # As in 2:16:2, sockets, cores of each and threads of each; a + follows where nodes differ.
+    shapes = [shape.rstrip("+").split(":") for shape in told(request.partition, "%z").split()]
+    threads = max(
+        (int(shape[2]) for shape in shapes if shape[2:] and shape[2].isdigit()), default=1
+    )
+    if threads == 1:
+        return
+    has = f"a core of {request.partition} has {threads} threads, each a CPU to Slurm"
+    asked = as_words({"hint": request.options.get("hint")})[0]
+    yield judged(
+        f"slurm.threads.{request.partition}",
+        f"{has}; jobs ask for whole cores ({WHOLE_CORES})" if asked == WHOLE_CORES else has,
+        (
+            asked != WHOLE_CORES,
+            ", and jobs do not ask for whole cores: workers may share one, or wait for each other",
+            f"leave out what the site's options say of threads, or add {WHOLE_CORES} there",
+        ),
+    )
+
+
 def _gpus(request: JobRequest) -> Iterator[Finding]:
     """Look whether a partition declares the GPUs that jobs ask for."""
     options = [f"{name}={value}" for name, value in request.options.items()]
@@ -168,6 +196,12 @@ def _submission(request: JobRequest) -> Finding:
             f"Slurm refuses {asked} for its memory ({answer.complaint})",
             "set memory_gib in the site's file, or memory_option to an option that the site "
             "accepts",
+        )
+    if "time" in request.options and _tested(request.without("time")).code == 0:
+        return problem(
+            check,
+            f"Slurm refuses {asked} for its time ({answer.complaint})",
+            lower_time(request),
         )
     if request.tasks > 1 and _tested(request.without("array")).code == 0:
         return problem(

@@ -7,7 +7,7 @@ trial (each): core-hours, money and time to the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import Field
 
@@ -15,7 +15,8 @@ from pyscale.analysis.spending import Prices
 from pyscale.executors.submission import Submission, asked_by_window, submissions
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
-from pyscale.sbatch.held import Held
+from pyscale.progress.course import usual_s
+from pyscale.sbatch.held import SHORTEST_MIN, SPARE, Held, limit_of, times_min
 from pyscale.sbatch.options import ranks_over_nodes
 from pyscale_stages.contract import Record
 
@@ -23,6 +24,8 @@ NodeCores = Callable[[str | None], int | None]
 """Cores of the largest node of a partition, None being the default one; None where unknown."""
 
 
+MARGIN_MIN = 5
+"""What an allocation has beside the time limits of its tasks, for all that is not a task."""
 WAITS_MIN = (10, 60)
 """Queue waits of a job that the time to the end is told for."""
 
@@ -179,6 +182,19 @@ def ways(
             **common,
         ),
     )
+
+
+def times_of(plan: Plan, site: Site, left: Sequence[Trial], held: Held) -> tuple[int, ...]:
+    """Time limits in minutes of the allocations that trials of a plan need, one after the other."""
+    known_s, limit_min = usual_s(plan), limit_of(held)
+    if all(trial.id in known_s for trial in left):
+        return times_min([trial.id for trial in left], known_s, limit_min)
+    # What was never timed may take as long as the limits of its tasks let it.
+    most_s = sum(
+        SPARE * known_s[trial.id] if trial.id in known_s else limit_s(plan, site, trial)
+        for trial in left
+    )
+    return (min(limit_min, max(SHORTEST_MIN, math.ceil(most_s / 60) + MARGIN_MIN)),)
 
 
 def limit_s(plan: Plan, site: Site, trial: Trial) -> float:

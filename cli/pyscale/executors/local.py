@@ -11,6 +11,7 @@ from secrets import token_hex
 
 import psutil
 
+from pyscale.errors import UserError
 from pyscale.executors.containernode import dead_scratch, left_scratch, scratch_prefix
 from pyscale.executors.launch import launch
 from pyscale.executors.mps import end_left, service
@@ -27,6 +28,7 @@ from pyscale.executors.warmworkers import (
 )
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
 from pyscale.processes import WORKERS_FOLDER, is_task, started_for, wait_until_ended
+from pyscale.report.wording import listing
 from pyscale.store.folder import submissions_of
 from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder
 from pyscale.store.taskfiles import read_record, write_order
@@ -38,6 +40,8 @@ NO_TIMEOUT_MIN = 60 * 24 * 365
 CONTAINER_PROGRAMS = ("starter", "starter-suid")
 CONTAINER_HELPERS = ("squashfuse", "squashfuse_ll", "fuse-overlayfs", "fuse2fs", "gocryptfs")
 """Programs that mount for a container program, and outlive one that is killed."""
+TO_DIE_S = 30.0
+"""How long what was killed may take to end: it waits while a filesystem does not answer."""
 TO_CLEAR_UP_S = 30.0
 """Longest that a task that is ended may take to remove what it wrote: it can be gigabytes."""
 
@@ -238,5 +242,10 @@ def _end_trees(launchers: Sequence[psutil.Process], tasks: Sequence[psutil.Proce
             with suppress(psutil.NoSuchProcess):
                 process.kill()
             killed.append(process)
-    wait_until_ended(killed)
+    left = [process.pid for process in wait_until_ended(killed, TO_DIE_S)]
+    if left:
+        raise UserError(
+            f"killed, and not ended after {TO_DIE_S:g} s (process {listing(left)}), as while a "
+            "disk or network filesystem does not answer: run `pyscale cancel` again when it does"
+        )
     return len(killed)

@@ -19,10 +19,11 @@ from pyscale.executors.submission import Submission, parameters, submit
 from pyscale.executors.waiting import wait_for_any
 from pyscale.interruption import ENDING, blocked
 from pyscale.planning.sites import Site
+from pyscale.slurm.absence import persist
 from pyscale.slurm.commands import slurm_is_here
 from pyscale.slurm.queue import QueuedJob, SlurmSilent, array_of, cancel, job_name, jobs_named
 from pyscale.store.folder import RunFolder
-from pyscale.store.journal import Journal
+from pyscale.store.journal import EventKind, Journal
 from pyscale.store.taskfiles import (
     explain_kill,
     forget_jobs,
@@ -49,7 +50,8 @@ class SlurmExecutor(Executor):
         self._site = site
         self._name = job_name(run.plan.run_id)
         self._telling = ExitStack()
-        self._book = JobBook(self._name, lambda kind, detail: journal.append(kind, detail=detail))
+        self._journal = journal
+        self._book = JobBook(self._name, self._tell)
 
     def run(self, batch: Batch) -> None:
         """Submit the tasks of a batch, behind all that is queued, and wait for them."""
@@ -94,6 +96,9 @@ class SlurmExecutor(Executor):
                 forget_jobs(self._run.trial(trial))
         return self._end(living)
 
+    def _tell(self, kind: EventKind, detail: str) -> None:
+        self._journal.append(kind, detail=detail)
+
     @cached_property
     def _clock(self) -> str:
         """Where nodes ask for the time as long as this lives, for jobs may begin late."""
@@ -105,7 +110,8 @@ class SlurmExecutor(Executor):
         known = {"requested": asked, "clock": self._clock}
         # An earlier try of what follows the windows may have left its own.
         forget_jobs(self._run.trial(batch.trial), batch.name)
-        while True:
+
+        def attempt() -> Mapping[Path, str]:
             # The newest job is behind all others; it may be of a pyscale that was killed.
             living = {int(array_of(job_id)) for job_id in _living(self._book.ask())}
             tokens = {
@@ -115,16 +121,21 @@ class SlurmExecutor(Executor):
             # A Ctrl-C between the submission and its record would leave jobs unknown.
             with blocked(*ENDING):
                 job_ids = self._submit(batch, tokens, str(max(living)) if living else None)
-                if job_ids is not None:
-                    batch.submitted({folder.name: job for folder, job in job_ids.items()})
-                    return job_ids
+                batch.submitted({folder.name: job for folder, job in job_ids.items()})
+            return job_ids
+
+        return persist(
+            attempt,
             # It may have taken the jobs before it fell silent.
-            self.end_strays()
+            again=self.end_strays,
+            tell=lambda said: self._tell("slurm_silent", said),
+            remedy=f"go on with `pyscale run --resume {self._run.path.name}`",
+        )
 
     def _submit(
         self, batch: Batch, tokens: Mapping[Path, str], behind: str | None
-    ) -> dict[Path, str] | None:
-        """Submit the tasks; None where the controller was away."""
+    ) -> dict[Path, str]:
+        """Submit the tasks."""
         names = [str(folder) for folder in tokens]
         wanted = Submission.of(batch)
 
@@ -144,7 +155,7 @@ class SlurmExecutor(Executor):
                 f"of the site {self._site.name}, or free what the account may use"
             ),
         )
-        return None if job_ids is None else dict(zip(tokens, job_ids, strict=True))
+        return dict(zip(tokens, job_ids, strict=True))
 
     def _wait(self, job_ids: Mapping[Path, str]) -> None:
         """Return when every task has an exit record, and those that were killed a reason."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyscale.errors import end_of
-from pyscale.executors.submission import is_away
+from pyscale.slurm.absence import is_away
 from pyscale.slurm.accounts import JobEnd
 from pyscale.slurm.commands import ask
 from pyscale.slurm.endings import AGAIN, ended_by_slurm
@@ -100,6 +100,7 @@ class Step:
     def __init__(self, process: subprocess.Popen[Any], log: StepLog) -> None:
         self.process = process
         self.log = log
+        self.began_s = time.monotonic()
         self._gone_s: float | None = None
 
     def is_alive(self, folder: Path) -> bool:

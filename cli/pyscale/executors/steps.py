@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from pyscale.executors.waiting import Group, keep_busy
 from pyscale.executors.warmsteps import WarmSteps
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
 from pyscale.planning.sites import Site
+from pyscale.slurm.absence import Patience
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import EXIT_FILE, LAUNCH_FILE
@@ -31,6 +33,8 @@ class StepExecutor(Executor):
         self._journal = journal
         self._job_id = job_id
         self._steps: list[Step] = []
+        self._patience = Patience()
+        self._waited_s = 0.0
         self._workers = WarmSteps(run, site, job_id, self._refuse_ending)
 
     def run(self, batch: Batch) -> None:
@@ -93,19 +97,31 @@ class StepExecutor(Executor):
         self._steps.remove(step)
         lost = [folder for folder in tasks if ended_by_another(folder)]
         if not lost:
+            self._patience = Patience()
             return True
-        self._refuse_ending()
-        if all(not (folder / LAUNCH_FILE).exists() for folder in tasks) and step.log.is_away():
+        never_began = all(not (folder / LAUNCH_FILE).exists() for folder in tasks)
+        if never_began and step.log.is_away() and not self._gives_up(step):
             for folder in tasks:
-                # It was taken for vanished, and is started again.
+                # It was taken for vanished, and is started again: it is not to be seen as failed.
                 (folder / EXIT_FILE).unlink(missing_ok=True)
-            # Nothing tells when a controller is back.
-            threading.Event().wait(PERIOD_S)
+            self._refuse_ending()
+            self._wait_after(step)
             self._refuse_ending()
             return False
+        self._refuse_ending()
         for folder in lost:
             step.log.explain(folder)
         return True
+
+    def _gives_up(self, step: Step) -> bool:
+        """Whether the controller has been away for too long to start a step again."""
+        return self._patience.is_over and step.began_s > self._waited_s
+
+    def _wait_after(self, step: Step) -> None:
+        """Wait before a step is started again; those that were started together wait once."""
+        if step.began_s > self._waited_s:
+            self._patience.pause()
+            self._waited_s = time.monotonic()
 
     def _refuse_ending(self) -> None:
         """Raise where the job is about to end; wait as long as Slurm does not say."""

@@ -17,6 +17,8 @@ from pyscale.executors.submitted import command_line
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
 from pyscale.sbatch.options import Allocation, allocation, slurm_options
+from pyscale.slurm.absence import ControllerAwayError, is_away
+from pyscale.slurm.commands import words_of
 from pyscale.slurm.queue import job_name
 from pyscale.store.records import Requested
 from pyscale_stages.registry import load_stage
@@ -28,12 +30,6 @@ HARMLESS_SIGNAL = "CONT@0"
 Slurm sends this one to whatever it ends."""
 WITHOUT_RANK_FAILURE = ("--kill-on-bad-exit=0", "--wait=0")
 """Options of srun: one rank's end, good or bad, does not end the others."""
-_AWAY = ("unable to contact", "timed out", "connection refused", "try again", "zero bytes")
-
-
-def is_away(said: str) -> bool:
-    """Whether sbatch or srun says that the controller is away, and not that it refuses."""
-    return any(word in said.lower() for word in _AWAY)
 
 
 @dataclass(frozen=True)
@@ -127,8 +123,8 @@ def submit(
     told: Mapping[str, Any],
     tasks: Callable[[Any], list[Any]],
     refused: Callable[[str], str],
-) -> list[str] | None:
-    """Ids of jobs that submitit's Slurm executor submits; None where the controller was away.
+) -> list[str]:
+    """Ids of jobs that submitit's Slurm executor submits; ControllerAwayError where it cannot.
 
     It keeps its files in a folder, and is told by `update_parameters`; `tasks` gives it what to
     run, and `refused` tells the user what sbatch says where it rejects them.
@@ -148,9 +144,10 @@ def submit(
         with outside_of_any_job(), redirect_stderr(io.StringIO()):
             return [str(job.job_id) for job in tasks(executor)]
     except (FailedJobError, FailedSubmissionError) as error:
-        said = str(error).strip().rpartition("\n")[2].removeprefix("sbatch: ")
-        if is_away(said):
-            return None
+        said = words_of(str(error))
+        # Slurm's own word is the last.
+        if is_away(str(error).strip().rpartition("\n")[2]):
+            raise ControllerAwayError(f"sbatch: {said}") from error
         raise UserError(refused(said)) from error
 
 

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from pyscale.errors import UserError
+from pyscale.evaluation.cost import times_of
 from pyscale.evaluation.runreport import report_run
 from pyscale.executors.slurmjobs import JobBook
 from pyscale.executors.submission import of_sbatch, setup_lines, submit
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.benchmark import Incomplete
-from pyscale.measuring.pilot import pilot, trials_left
+from pyscale.measuring.pilot import go_on, pilot, trials_left
 from pyscale.measuring.trialrecords import is_complete
-from pyscale.planning.plan import Plan, Trial
+from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
-from pyscale.progress.course import Course, usual_s
+from pyscale.progress.course import Course
 from pyscale.report.results import Results
-from pyscale.sbatch.held import Held, held_by, limit_of, times_min
+from pyscale.sbatch.held import Held, held_by
+from pyscale.slurm.absence import persist
 from pyscale.slurm.accounts import ends_of
+from pyscale.slurm.endings import user_name
 from pyscale.slurm.queue import SlurmSilent, cancel, job_name, job_of
 from pyscale.store.allocations import (
     Allocated,
@@ -133,6 +136,7 @@ class Holder:
         """Tell what happens until every allocation has ended, and record why."""
         # Another pyscale may have submitted one that Slurm was not asked of yet.
         while self._living() or self._living(now=True):
+            self._end_behind_cancelled()
             self._hear()
             threading.Event().wait(PERIOD_S)
         self._hear()
@@ -140,20 +144,37 @@ class Holder:
             if not self._living(now=True):
                 self._explain()
 
+    def _end_behind_cancelled(self) -> None:
+        """Cancel jobs that were to follow one that somebody has cancelled."""
+        jobs, living = self._book.look(), self._living()
+        allocations = read_allocations(self._run.path).jobs
+        before = {job.job_id: jobs.get(job.after or "") for job in allocations}
+        if behind := [i for i in living if (one := before[i]) and one.state == "CANCELLED"]:
+            with suppress(SlurmSilent):
+                cancel(behind)
+            self._book.refresh()
+
     def _explain(self) -> None:
         """Record why allocations have ended that did not say so themselves."""
         course = Course(self._journal.read())
         untold = course.allocations
         if not untold or not trials_left(self._run, course):
             return
-        ends = ends_of(untold)
+        ends, cancelled = ends_of(untold), []
         for job_id in sorted(untold):
             known, end = job_of(self._book.look(), job_id), ends.get(job_id)
             state = end.state if end else known.state if known else ""
             node = (end.node if end else "") or (known.node if known else "")
             how = f"job {job_id} {ENDS.get(state, 'ended, and Slurm does not say why')}"
+            if end is not None and end.cancelled_by is not None:
+                how += f" by {user_name(end.cancelled_by)}"
             where = f" on {node}" if node else ""
             self._append("allocation_ended", job_ids=(job_id,), detail=how + where)
+            if state == "CANCELLED":
+                cancelled.append(how)
+        if cancelled and not is_cancelled(self._run.path):
+            # Somebody wants the run to end, so no job is to follow.
+            self._append("run_stopped", detail=f"{cancelled[0]}: {go_on(self._run.path)}")
 
     def _living(self, *, now: bool = False) -> set[str]:
         """Recorded allocations that Slurm has not ended; with `now` it is asked in any case."""
@@ -177,18 +198,23 @@ class Holder:
         """Submit as many allocations as the trials left need, each after the one before."""
         held = held_by(self._run.plan, self._site)
         left = trials_left(self._run, Course(self._journal.read()))
-        for time_min in times_of(self._run.plan, left, held):
-            # A Ctrl-C between a submission and its record would leave a job unknown.
-            with blocked(*ENDING):
-                self._submit_one(held, time_min)
-        self._book.ask()
+        for time_min in times_of(self._run.plan, self._site, left, held):
+            persist(
+                partial(self._submit_one, held, time_min),
+                # The controller may have taken the job before it fell silent.
+                again=self._end_strays,
+                tell=lambda said: self._say("slurm_silent", said),
+                remedy=go_on(self._run.path),
+            )
+            self._book.ask()
 
     def _submit_one(self, held: Held, time_min: int) -> None:
         known = read_allocations(self._run.path)
         living = self._living()
         after = next((job for job in reversed(known.job_ids) if job in living), None)
-        while not (
-            job_ids := submit(
+        # A Ctrl-C between a submission and its record would leave a job unknown.
+        with blocked(*ENDING):
+            (job_id,) = submit(
                 self._run.submissions,
                 held_parameters(self._run.plan, self._site, held, time_min, after),
                 lambda executor: [executor.submit(pilot, str(self._run.path))],
@@ -197,23 +223,18 @@ class Holder:
                     f"request of the site {self._site.name}, or use --allocation each"
                 ),
             )
-        ):
-            # The controller was away, and may have taken the job before it fell silent.
-            self._book.ask()
-            self._end_strays()
-        job = Allocated(
-            job_id=job_ids[0],
-            nodes=held.nodes_option,
-            cores=held.cores,
-            time_limit_min=time_min,
-            submit_utc=datetime.now(UTC),
-            after=after,
-        )
-        write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
-        nodes = "1 node" if held.nodes_option == "1" else f"{held.nodes_option} nodes"
-        detail = f"{held.cores} cores on {nodes} for up to {time_min} min"
-        self._append("allocation_submitted", job_ids=(job.job_id,), detail=detail)
-        self._book.ask()
+            job = Allocated(
+                job_id=job_id,
+                nodes=held.nodes_option,
+                cores=held.cores,
+                time_limit_min=time_min,
+                submit_utc=datetime.now(UTC),
+                after=after,
+            )
+            write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
+            nodes = "1 node" if held.nodes_option == "1" else f"{held.nodes_option} nodes"
+            detail = f"{held.cores} cores on {nodes} for up to {time_min} min"
+            self._append("allocation_submitted", job_ids=(job_id,), detail=detail)
 
     def _append(self, kind: EventKind, job_ids: tuple[str, ...] = (), detail: str = "") -> None:
         self._journal.append(kind, job_ids=job_ids, detail=detail)
@@ -227,11 +248,6 @@ class Holder:
         events, self._read_to = self._journal.read_from(self._read_to)
         for event in events:
             self._listener(event)
-
-
-def times_of(plan: Plan, left: Sequence[Trial], held: Held) -> tuple[int, ...]:
-    """Time limits in minutes of the allocations that trials of a plan need, one after the other."""
-    return times_min([trial.id for trial in left], usual_s(plan), limit_of(held))
 
 
 def held_parameters(

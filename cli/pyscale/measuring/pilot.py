@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 
 from pyscale.errors import UserError
-from pyscale.executors.stepends import AllocationEndedError, own_end_s
+from pyscale.executors.stepends import AllocationEndedError, own_end_s, own_state
 from pyscale.executors.steps import StepExecutor
 from pyscale.executors.submission import asked_by_window
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.trialrecords import is_complete
 from pyscale.measuring.trialrunner import TrialRunner
 from pyscale.planning.plan import Plan, Trial
-from pyscale.progress.course import Course
+from pyscale.progress.course import Course, usual_s
 from pyscale.runtimes.frozen import runtime_of
+from pyscale.sbatch.held import SPARE
+from pyscale.slurm.accounts import ends_of
 from pyscale.slurm.queue import SlurmSilent, cancel
 from pyscale.store.allocations import is_cancelled, read_allocations
 from pyscale.store.folder import RunFolder
@@ -41,10 +44,18 @@ def pilot(folder: str) -> None:
     with writing(run_path, PATIENCE_S), termination_as_interrupt():
         run = RunFolder(run_path)
         journal = Journal(run.journal_file)
-        known = read_allocations(run.path).job_ids
-        left = trials_left(run, Course(journal.read()))
+        allocations = read_allocations(run.path)
+        known = allocations.job_ids
+        course = Course(journal.read())
+        left = trials_left(run, course)
         # One that nobody recorded, or that follows one which has finished, has nothing to do.
-        if not left or job_id not in known or is_cancelled(run.path):
+        if not left or job_id not in known or course.stopped or is_cancelled(run.path):
+            return
+        before = allocations.jobs[known.index(job_id)].after
+        if before is not None and _was_cancelled(before):
+            # Who cancelled that one wants the run to end; nobody may follow it who says so.
+            detail = f"job {before} was cancelled: {go_on(run.path)}"
+            journal.append("run_stopped", detail=detail)
             return
         journal.append("pilot_started", job_ids=(job_id,), detail=f"on {node_name()}")
         try:
@@ -59,6 +70,19 @@ def pilot(folder: str) -> None:
         # One that lives on finds nothing left to do, and ends.
         with suppress(SlurmSilent):
             cancel([other for other in known if other != job_id])
+
+
+def go_on(run: Path) -> str:
+    """How to go on with a run that has ended before its last trial."""
+    return f"go on with `pyscale run --resume {run.name}`"
+
+
+def _was_cancelled(job_id: str) -> bool:
+    """Whether Slurm says that a job was cancelled; its queue forgets, and not all keep accounts."""
+    if own_state(job_id) == "CANCELLED":
+        return True
+    end = ends_of([job_id]).get(job_id)
+    return end is not None and end.state == "CANCELLED"
 
 
 def trials_left(run: RunFolder, course: Course) -> list[Trial]:
@@ -77,6 +101,7 @@ def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
     assert site is not None, "only a cluster has allocations"
     course = Course(Journal(run.journal_file).read())
     journal = Journal(run.journal_file, course.hear)
+    usual = usual_s(run.plan)
     refuse_changed_input(run.path, run.plan.movies | run.plan.truths)
     executor = StepExecutor(run, site, journal, job_id)
     runner = TrialRunner(run, executor, journal, runtime_of(run))
@@ -88,7 +113,7 @@ def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
         for number, trial in enumerate(left):
             # The first is begun in any case: a new allocation would have no more time for it.
             end_s = own_end_s(job_id) if number else None
-            needed_s = likely_s(run.plan, course, trial) + MARGIN_S
+            needed_s = likely_s(run.plan, course, trial, usual) + MARGIN_S
             if end_s is not None and time.time() + needed_s >= end_s:
                 detail = f"{NO_TIME}; trials left: {len(left) - number}"
                 journal.append("allocation_ended", job_ids=(job_id,), detail=detail)
@@ -104,11 +129,24 @@ def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
     journal.append("run_finished")
 
 
-def likely_s(plan: Plan, course: Course, trial: Trial) -> float:
-    """The longest that a trial of the same entry has taken, or else the time limit of its tasks."""
-    entries = {one.id: one.entry for one in plan.trials}
-    seen = [s for name, s in course.durations_s.items() if entries.get(name) == trial.entry]
-    if seen:
-        return max(seen)
+def likely_s(
+    plan: Plan, course: Course, trial: Trial, usual: Mapping[str, float] = MappingProxyType({})
+) -> float:
+    """The longest that a trial of the same entry and N has taken, or what is known instead.
+
+    That is what it took in earlier runs, another N of the entry, or the time limit of its tasks.
+    """
+    seen_s: dict[tuple[str, int], float] = {}
+    for one in plan.trials:
+        if one.id in course.durations_s:
+            key = (one.entry, one.workers)
+            seen_s[key] = max(seen_s.get(key, 0.0), course.durations_s[one.id])
+    if (trial.entry, trial.workers) in seen_s:
+        return seen_s[trial.entry, trial.workers]
+    if trial.id in usual:
+        return SPARE * usual[trial.id]
+    of_entry = [taken_s for (entry, _), taken_s in seen_s.items() if entry == trial.entry]
+    if of_entry:
+        return max(of_entry)
     assert plan.site is not None
     return 60.0 * asked_by_window(plan, trial, plan.site).time_min

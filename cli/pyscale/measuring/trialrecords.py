@@ -32,6 +32,14 @@ class Failure(NamedTuple):
 
     task: str
     error: TaskError
+    node: str = ""
+    """Where it ran on a cluster."""
+
+    @property
+    def told(self) -> str:
+        """The failure in a line; a file may be missing on one node alone."""
+        on = f" on {self.node}" if self.node and self.node not in self.error.message else ""
+        return f"{self.task}{on}: {self.error.message}"
 
 
 class TrialRecords:
@@ -65,10 +73,11 @@ class TrialRecords:
 
     def failure(self, trial: Trial, tasks: Sequence[str]) -> Failure | None:
         """The failed task that says most: the first that no other try would mend."""
+        records = {task: read_task(self._run.task(trial, task)) for task in tasks}
         failures = [
-            Failure(task, record.error)
-            for task in tasks
-            if (record := read_task(self._run.task(trial, task))).error
+            Failure(task, one.error, one.launch.node if one.launch and self._run.plan.site else "")
+            for task, one in records.items()
+            if one.error
         ]
         final = [failure for failure in failures if why_not_again(failure.error)]
         # A rank that only lost another does not know why that one ended.

@@ -69,7 +69,7 @@ class TrialRunner:
                 return True
             why_not = why_not_again(failure.error)
             told = f"; not retried, because {why_not}" if why_not else ""
-            detail = f"{failure.task}: {failure.error.message}{told}"
+            detail = f"{failure.told}{told}"
             self._journal.append("trial_failed", trial.id, detail=detail)
             if why_not is not None:
                 return False

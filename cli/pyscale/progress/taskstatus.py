@@ -155,15 +155,21 @@ def _look_at(folder: str, *, tried_before: bool) -> _Glance:
                 # A process that ends with 0 writes its result last, and only where it is done.
                 done = ended.returncode == 0 and RESULT_FILE in files
                 return _Glance("done" if done else "failed", ended.end_utc.timestamp(), ended)
-        recorded, latest = (
-            ("launched", LAUNCH_FILE) if LAUNCH_FILE in files else ("ordered", ORDER_FILE)
-        )
+        begun = LAUNCH_FILE in files and not _launched_for_another(folder)
+        recorded, latest = ("launched", LAUNCH_FILE) if begun else ("ordered", ORDER_FILE)
         return _Glance(recorded, files[latest].stat().st_mtime)
     except FileNotFoundError:
         # It is being set aside at this moment, to be ordered again.
         return _Glance("waiting")
     except NotADirectoryError as error:
         raise RecordError(Path(folder), str(error.strerror)) from error
+
+
+def _launched_for_another(folder: str) -> bool:
+    """Whether the launcher that began did so for an earlier order of this folder."""
+    order = read_record(TaskOrder, Path(folder) / ORDER_FILE)
+    launch = read_record(LaunchRecord, Path(folder) / LAUNCH_FILE)
+    return order is not None and launch is not None and launch.token != order.token
 
 
 def _ended_for_another(ended: ExitRecord, folder: str) -> bool:

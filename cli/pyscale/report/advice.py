@@ -20,7 +20,7 @@ from pyscale.report import limits as limit_sentences
 from pyscale.report import scalingkind, sentences
 from pyscale.report.bottomline import BottomLine
 from pyscale.report.curves import Curve
-from pyscale.report.sentences import disagreement
+from pyscale.report.sentences import why_invalid
 from pyscale.report.wording import (
     ABSENT,
     amount,
@@ -223,9 +223,9 @@ def sureness(choice: Choice) -> str:
 
 
 def excluded(curve: Curve) -> list[str]:
-    """Name the configurations that are never chosen, because they compute something else."""
+    """Name the configurations that are never chosen, because they are invalid."""
     wrong = (row for row in curve.timed if row["invalid"])
-    return [f"N = {row['workers']} is never chosen: {disagreement(row)}." for row in wrong]
+    return [f"N = {row['workers']} is never chosen: {why_invalid(row)}." for row in wrong]
 
 
 def doubts(found: Sequence[Curve]) -> list[str]:

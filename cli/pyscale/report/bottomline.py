@@ -50,7 +50,7 @@ class Point(Record):
     )
     speedup: float | None = Field(None, description="None where the output is invalid")
     efficiency: float | None = Field(None, description="None where the output is invalid")
-    invalid: bool = Field(False, description="Whether the output differs from the baseline's")
+    invalid: bool = Field(False, description="Whether no ratio of it holds")
 
 
 class StageLine(Record):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pyscale.analysis.resource_request import GIB, Request
 from pyscale.planning.sites import Site
 from pyscale.report.templating import templates
-from pyscale.sbatch.options import Allocation, asked_at, slurm_options
+from pyscale.sbatch.options import Allocation, asked_at, own_word_on_threads, slurm_options
 from pyscale_stages.contract import Stage
 
 Dialect = Literal["sbatch", "nextflow", "snakemake"]
@@ -68,6 +68,8 @@ def _task(
 ) -> dict[str, Any]:
     together = request.windows if ranks else 1
     options = _options(request, stage, site, together)
+    # Workflows are for other schedulers too: they get what the site itself says.
+    of_site = {k: v for k, v in options.items() if k != "hint" or own_word_on_threads(site)}
     apart = OF_WORKFLOWS - ({"nodes", "ntasks"} if ranks else set())
     last = 0 if ranks else request.windows - 1
     fits = ranks or request.windows <= MOST_OF_AN_ARRAY
@@ -81,10 +83,10 @@ def _task(
         "memory_gib": (request.memory_bytes or 0) // GIB,
         "time_min": request.time_s // 60,
         "partition": options.get("partition"),
-        "cluster_options": _written({k: v for k, v in options.items() if k not in apart}),
+        "cluster_options": _written({k: v for k, v in of_site.items() if k not in apart}),
         "at_once": 1 if ranks else request.workers,
         "rule": rule,
-        "resources": _resources(request, options)
+        "resources": _resources(request, of_site)
         | ({"tasks": together} if together > 1 else {})
         | {f"{rule}_workers": 1},
     }

@@ -24,7 +24,7 @@ def of_curve(curve: Curve, fits: Iterable[CurveFits]) -> Iterator[str]:
         if curve.owns(own):
             excluded = [row["workers"] for row in curve.timed if row["invalid"]]
             if excluded:
-                yield f"The laws exclude N = {listing(excluded)}: other work than the baseline's."
+                yield f"The laws exclude N = {listing(excluded)} (invalid)."
             yield from sentences(own.amdahl, own.usl)
             yield from _superlinear(curve, own)
 

@@ -40,7 +40,7 @@ def base_case(curve: Curve) -> str:
     interval = _interval(base, "wall_s", number, " s", is_base=True)
     doubt = ""
     if base["invalid"]:
-        doubt = f" It is invalid, so every speedup is in doubt: {disagreement(base)}."
+        doubt = f" It is invalid, so every speedup is in doubt: {why_invalid(base)}."
     return (
         f"Baseline: N = {base['workers']} took {number(base['wall_s'])} s "
         f"({_of_trials(base)}; {interval}).{doubt}"
@@ -52,7 +52,7 @@ def speedups(curve: Curve) -> Iterator[str]:
     for row in curve.timed[1:]:
         took = f"N = {row['workers']}: {number(row['wall_s'])} s ({_of_trials(row)})"
         if row["invalid"]:
-            yield f"{took}, {INVALID}: {disagreement(row)}."
+            yield f"{took}, {INVALID}: {why_invalid(row)}."
             continue
         # The efficiency is a product of factors, each with the baseline's value beside it.
         base, factors = curve.timed[0], ""
@@ -189,7 +189,7 @@ def not_to_be_trusted(configurations: pl.DataFrame) -> Iterator[str]:
         for row in curve.rows:
             where = f"{curve.name} at N = {row['workers']}"
             if row["invalid"]:
-                yield f"{where} is invalid: {disagreement(row)}."
+                yield f"{where} is invalid: {why_invalid(row)}."
             if not set(UNCHECKED).isdisjoint(row["flags"]):
                 yield (
                     f"{where} may be invalid: the comparison of its output with the baseline's "
@@ -197,8 +197,10 @@ def not_to_be_trusted(configurations: pl.DataFrame) -> Iterator[str]:
                 )
 
 
-def disagreement(row: Mapping[str, Any]) -> str:
-    """Say how far the output of an invalid configuration is from the baseline's."""
+def why_invalid(row: Mapping[str, Any]) -> str:
+    """Say how far the output of an invalid configuration is from the baseline's, or what else."""
+    if "disagrees" not in row["flags"]:
+        return "its workers never all ran at once"
     tolerance = row["agreement_tolerance"]
     return (
         "in the worst trial its output agrees with the baseline's by "

@@ -11,7 +11,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 ABSENT = "-"
 INVALID = "invalid"
-"""Of a configuration that did other work than its baseline (see `pyscale.analysis.flags`)."""
+"""Of a configuration of which no ratio holds (see `pyscale.analysis.flags`)."""
 
 
 def number(value: float | None) -> str:
@@ -122,7 +122,7 @@ def wall_time_or_range(row: Mapping[str, Any]) -> str:
 
 
 def speedup(row: Mapping[str, float | None]) -> str:
-    """Speedup of a configuration, with its interval; other work than the baseline's has none."""
+    """Speedup of a configuration, with its interval; an invalid one has none."""
     return INVALID if row["invalid"] else interval(row, "speedup", ratio)
 
 
@@ -133,7 +133,7 @@ def factor(row: Mapping[str, float | None], column: str) -> str:
 
 
 def efficiency(row: Mapping[str, float | None]) -> str:
-    """Efficiency of a configuration, with its interval; other work has none."""
+    """Efficiency of a configuration, with its interval; an invalid one has none."""
     return ABSENT if row["invalid"] else interval(row, "efficiency", ratio)
 
 

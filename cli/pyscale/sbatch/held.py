@@ -13,7 +13,7 @@ from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
 from pyscale.report.wording import listing
 from pyscale.sbatch.options import Allocation, ranks_over_nodes, slurm_options
-from pyscale.slurm.commands import longest_of_partition_min
+from pyscale.slurm.commands import longest_min
 from pyscale_stages.contract import Record
 
 PILOT_MIB = 512
@@ -111,9 +111,6 @@ def times_min(
     trials: Sequence[str], known_s: Mapping[str, float], limit_min: int
 ) -> tuple[int, ...]:
     """Time limits of the allocations that trials need, by the seconds that earlier runs took."""
-    # What was never timed may take as long as is allowed.
-    if any(trial not in known_s for trial in trials):
-        return (limit_min,)
     needed_min = math.ceil(SPARE * sum(known_s[trial] for trial in trials) / 60)
     whole, rest_min = divmod(needed_min, limit_min)
     last = (min(limit_min, max(SHORTEST_MIN, rest_min)),) if rest_min or not whole else ()
@@ -121,10 +118,10 @@ def times_min(
 
 
 def limit_of(held: Held) -> int:
-    """Minutes that one allocation may ask for, by the site's file and the partition's limit."""
+    """Minutes that one allocation may ask for, by the site's file, its partition and its QOS."""
     request = held.slot.request
     asked_min = 60 * (request.hold_limit_hours or DEFAULT_LIMIT_HOURS)
-    return max(1, int(min(asked_min, longest_of_partition_min(request.partition))))
+    return max(1, int(min(asked_min, longest_min(request.partition, request.qos))))
 
 
 def _in_one_slot(wanted: Allocation, cpus: int, memory_mib: int, gpus: int) -> int:

@@ -82,7 +82,7 @@ class Job:
             "job": self,
             "image": self.image,
             "python": sys.executable,
-            "container": shlex.join(engine.command("run", *OPTIONS)),
+            "container": shlex.join([program, "run", *OPTIONS]),
             "prefix": engine.environment_prefix,
         }
         files = {

@@ -15,6 +15,9 @@ from pyscale.report.wording import listing
 from pyscale_stages.contract import Device, Record, Stage
 
 DEFAULT_TIME_MIN = 60
+WHOLE_CORES = "--hint=nomultithread"
+OF_THREADS = ("--hint", "--threads-per-core", "--ntasks-per-core", "--extra-node-info")
+"""Options that say how many threads of a core a task gets."""
 
 
 class Allocation(Record):
@@ -118,9 +121,18 @@ def slurm_options(
         options["exclusive"] = None
     if wanted.gpus:
         options |= _option(_gpu_option(site, wanted, ranks, spread))
+    if own_word_on_threads(site) is None:
+        # Where a core is two CPUs, N tasks of a CPU would get cores for half of them: each step has
+        # whole cores, and the others would wait.
+        options |= _option(WHOLE_CORES)
     for option in site.options:
         options |= _option(option)
     return options
+
+
+def own_word_on_threads(site: Site) -> str | None:
+    """The option by which a site itself says how many threads of a core a task gets."""
+    return next((option for option in site.options if option.startswith(OF_THREADS)), None)
 
 
 def node_options(wanted: Allocation, ranks: int, nodes: Sequence[str]) -> dict[str, str]:

@@ -32,13 +32,8 @@ class Answer:
 
     @property
     def complaint(self) -> str:
-        """The last line of what it complained of, without the name of the program."""
-        said = (self.err or self.out).strip().splitlines()
-        # After an unknown option comes a hint at the program's help.
-        lines = [line for line in said if not line.startswith("Try ")]
-        if not lines:
-            return f"exit code {self.code}"
-        return re.sub(r"^\w+( error)?: ((error|fatal): )?", "", lines[-1])
+        """What it complained of, without the name of the program."""
+        return words_of(self.err or self.out) or f"exit code {self.code}"
 
 
 @dataclass(frozen=True)
@@ -59,6 +54,17 @@ class NodeState:
         """How it is, and why where a reason was given; to follow its name in a sentence."""
         why = f" ({self.reason})" if self.reason not in {"", "none"} else ""
         return f"is {self.state}{why}"
+
+
+def words_of(said: str) -> str:
+    """All lines that a program complained in, in one, without the name of the program.
+
+    What a site's own plugin says comes first, and Slurm's general line last.
+    """
+    # After an unknown option comes a hint at the program's help.
+    lines = [line for line in said.splitlines() if not line.startswith("Try ")]
+    bare = (re.sub(r"^\w+( error)?: ((error|fatal): )?", "", line.strip()) for line in lines)
+    return "; ".join(dict.fromkeys(line for line in bare if line))
 
 
 def slurm_is_here() -> bool:
@@ -160,13 +166,35 @@ def minutes_of(limit: str) -> float:
     return 24 * 60 * int(days or 0) + seconds / 60
 
 
-def longest_of_partition_min(partition: str | None) -> float:
-    """Minutes that a job of a partition, or of several, may ask for; infinite without a limit."""
+def time_limits(partition: str, qos: str | None) -> dict[str, list[str]]:
+    """Longest times of a job as Slurm writes them, by whose limit they are.
+
+    A job for several partitions needs one of their times alone.
+    """
+    limits = {f"the partition {partition}": told(partition, "%l").split()}
+    if qos is not None:
+        longest, _, flags = accounts("show", "qos", qos, "format=maxwall,flags").partition("|")
+        if "PartitionTimeLimit" in flags:
+            limits.clear()  # Jobs of this QOS may exceed what the partition allows.
+        limits[f"the QOS {qos}"] = longest.split()
+    return limits
+
+
+def longest_min(partition: str | None, qos: str | None) -> float:
+    """Minutes that a job of a partition and a QOS may ask for; infinite without a limit."""
     try:
-        limits = told(partition or default_partition(), "%l").split()
+        limits = time_limits(partition or default_partition(), qos)
     except UserError:
         return float("inf")
-    return max((minutes_of(limit) for limit in limits), default=float("inf"))
+    infinite = float("inf")
+    longest = (max(map(minutes_of, each), default=infinite) for each in limits.values())
+    return min(longest, default=infinite)
+
+
+def accounts(*words: str) -> str:
+    """What sacctmgr says; empty where there are no accounts or they do not answer."""
+    answer = ask("sacctmgr", "--noheader", "--parsable2", *words)
+    return answer.out if answer.code == 0 else ""
 
 
 def _natural(node: NodeState) -> list[tuple[int, str]]:

@@ -98,7 +98,7 @@ def ended_by_slurm(
         since=where or " before it began",
         memory="" if memory is None else f", of {memory / 2**30:.3g} GiB that it asked for",
         time="" if limit_s is None else f", of {limit_s / 60:g} min",
-        by="" if told.cancelled_by is None else f" by {_user(told.cancelled_by)}",
+        by="" if told.cancelled_by is None else f" by {user_name(told.cancelled_by)}",
     )
     return TaskError(kind=kind, message=f"job {job_id} {how}", exit_code=exit_code)
 
@@ -132,7 +132,8 @@ def _on(end: JobEnd) -> str:
     return f" on {end.node}" if end.node else ""
 
 
-def _user(number: int) -> str:
+def user_name(number: int) -> str:
+    """Name of a user by their number, which stands for it where they have none here."""
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:

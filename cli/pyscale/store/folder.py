@@ -21,6 +21,7 @@ from pyscale.store.provenance import Containers, write_provenance
 from pyscale_stages.atomic import write_atomically
 
 PLAN_FILE = "plan.json"
+_SUBMITTED = ".submission_file_"
 LATEST = "latest"
 MOST_NAMED = 5
 
@@ -72,7 +73,12 @@ class RunFolder:
             for entry in _files_below(self.path):
                 path = Path(entry.path)
                 if entry.is_symlink():
+                    # submitit's lead to where the run was before it was copied; nothing reads them.
+                    of_submitit = entry.name.startswith(_SUBMITTED)
                     if not path.resolve().is_relative_to(self.path):
+                        if of_submitit and path.parent == self.submissions:
+                            path.unlink()
+                            continue
                         raise UserError(
                             f"{path} is a link that leads out of the run's folder: replace it by "
                             "what it leads to, or remove it"

@@ -72,7 +72,9 @@ def read_task(folder: Path) -> TaskRecord:
         return TaskRecord(state="absent")
     launch = read_record(LaunchRecord, folder / LAUNCH_FILE)
     ended = read_record(ExitRecord, folder / EXIT_FILE)
-    # The launcher of an earlier attempt wrote it, whose folder this one took.
+    # The launcher of an earlier attempt wrote them, whose folder this one took.
+    if launch is not None and launch.token != order.token:
+        launch = None
     if ended is not None and ended.token != order.token:
         ended = None
     result = _read(folder / RESULT_FILE, TaskResult, _parsed_result)

@@ -136,7 +136,7 @@ class TestWhatIsNeverChosen:
         assert chosen(lost).refusal == "no timed trial"
         found = chosen(measure(alike({1: 10.0, 2: 5.0}), agreement=0.5, same=False))
         assert found.workers is None
-        assert "disagree" in str(found.refusal)
+        assert "is invalid" in str(found.refusal)
 
 
 class TestHowSure:

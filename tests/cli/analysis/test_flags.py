@@ -160,8 +160,13 @@ ONE_NODE = {"nodes": ["a"]}
         # Workers that took turns on one core did not overlap.
         (
             *(0.0, ONE_NODE | {"workers": (10.0,) * 6, "lanes": [0, 1] * 3, "start_s": TURNS}),
-            ["workers-did-not-overlap"],
+            ["workers-in-turn"],
         ),
+        # Nor did one that began when the other had ended; clocks may leave that open.
+        (100.0, ONE_NODE, ["workers-in-turn"]),
+        (100.0, {"clock_error_s": 0.001}, ["workers-in-turn"]),
+        (100.0, {"clock_error_s": 3.0}, ["workers-did-not-overlap"]),
+        (100.0, {"clock_error_s": None}, ["workers-did-not-overlap", "clocks-unknown"]),
     ],
 )
 def test_two_workers_are_doubted_for_their_overlap_their_clocks_and_their_hardware(
@@ -174,6 +179,20 @@ def test_two_workers_are_doubted_for_their_overlap_their_clocks_and_their_hardwa
         workers = [{"compute": wall_s} for wall_s in told.pop("workers")]
         builder.trial("track", workers, block=block, **told)
     assert flags_of(builder, workers=2) == codes
+
+
+@pytest.mark.parametrize(("in_turn", "is_invalid"), [(2, False), (3, True)])
+def test_workers_that_took_turns_in_half_of_the_trials_have_no_speedup(
+    new_run, in_turn, is_invalid
+):
+    builder = repeated(new_run)
+    for block in range(6):
+        second_s = 100.0 if block < in_turn else 0.0
+        workers = [{"compute": 100.0}] * 2
+        builder.trial("track", workers, block=block, start_s=(0.0, second_s), nodes=["a", "a"])
+    codes = flags_of(builder, workers=2)
+    assert ("workers-in-turn" in codes) is is_invalid
+    assert ("workers-did-not-overlap" in codes) is not is_invalid
 
 
 def test_a_retried_trial_that_is_counted_says_so(new_run):
@@ -189,9 +208,9 @@ def test_a_baseline_on_another_machine_is_flagged(new_run):
     assert flags_of(builder, workers=2) == ["mixed-hardware"]
 
 
-def test_other_work_than_the_baselines_is_invalid_and_every_other_code_is_a_doubt():
-    assert {"disagrees"} == INVALIDATING
-    assert [code for code in FLAGS if is_invalid([code])] == ["disagrees"]
+def test_other_work_and_workers_in_turn_are_invalid_and_every_other_code_is_a_doubt():
+    assert {"disagrees", "workers-in-turn"} == INVALIDATING
+    assert [code for code in FLAGS if is_invalid([code])] == ["workers-in-turn", "disagrees"]
     assert is_invalid(["few-repeats", "disagrees", "drift"])
     assert not is_invalid([])
 
@@ -248,8 +267,8 @@ def test_every_doubt_is_raised_at_once(new_run):
         workers = [{"compute": doubtful.pop("compute", 40.0)}] * 2
         builder.trial("track", workers, block=block, **doubtful)
     # A first trial apart is no scatter, drift is told of whole curves, a retried trial is either
-    # counted or not, and the speedup is none beyond N.
-    others = {"first-trial", "drift", "retried-counted", "superlinear"}
+    # counted or not, the speedup is none beyond N, and workers in turn are those of most trials.
+    others = {"first-trial", "drift", "retried-counted", "superlinear", "workers-in-turn"}
     others |= {"first-call-only", "steps-overlap", "baseline-moved", "from-memory", "straggler"}
     # Two are of tables alone.
     others |= {"in-a-row", "coarse-times"}

@@ -10,7 +10,9 @@ from typer.testing import CliRunner
 from commandline import run_line
 from pyscale.analysis.spending import Prices
 from pyscale.app import app
-from pyscale.commands.dryrun import scripts, show
+from pyscale.commands import dryrun
+from pyscale.commands.dryrun import scripts
+from pyscale.doctor.preflight import of_dry_run, say
 from pyscale.errors import UserError
 from pyscale.planning.sites import load_site
 from pyscale.store.folder import RunFolder
@@ -61,11 +63,15 @@ def test_a_narrow_terminal_shows_whole_names(make, capsys, monkeypatch, width):
     assert "windows" in out
 
 
+def show(plan, **options):
+    dryrun.show(plan, of_dry_run(plan), **options)
+
+
 def rows(capsys):
     lines = capsys.readouterr().out.splitlines()
     return {
         name: rest.strip()
-        for name, _, rest in (line.partition(" ") for line in lines if line[0] != " ")
+        for name, _, rest in (line.partition(" ") for line in lines if line[:1].strip())
     }
 
 
@@ -78,6 +84,49 @@ def test_a_dry_run_on_this_machine_is_five_lines(make, capsys):
     assert said["trials"] == "4 (11 tasks) at N = 1 and 2"
     assert said["time"].startswith("unknown")
     assert said["missing"] == "nothing"
+
+
+TAKES_ALL = {
+    "sinfo": """
+case "$*" in
+  *version*) echo "slurm 22.05.8" ;;
+  *%N*) echo 'n1|idle|none' ;;
+  *%P*) echo 'day*' ;;
+  *%R*) echo day ;;
+  *%l*) echo infinite ;;
+esac
+""",
+    **dict.fromkeys(("sbatch", "squeue", "scancel"), "exit 0"),
+}
+REFUSES_CONSTRAINT = """
+case "$*" in *test-only*) echo 'sbatch: error: Invalid feature specification' >&2; exit 1 ;; esac
+"""
+
+
+def test_a_dry_run_for_a_cluster_asks_slurm_and_says_what_is_not_known(
+    make, capsys, put_on_path, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "200")
+    plan = make(only=("register_denoise",), repeats=2, on_site=SITE, allocation="hold")
+    put_on_path(**TAKES_ALL)
+    show(plan)
+    assert rows(capsys)["missing"] == "nothing; Slurm would take the job"
+    put_on_path(sinfo="case $* in *version*) ;; *) echo 'error: gone' >&2; exit 1 ;; esac")
+    show(plan)
+    assert rows(capsys)["missing"] == (
+        "nothing here; whether Slurm takes the job is unknown: Slurm's controller does not answer "
+        "(gone)"
+    )
+    put_on_path(**TAKES_ALL | {"sbatch": REFUSES_CONSTRAINT})
+    show(plan)
+    assert "missing" not in rows(capsys)
+    with pytest.raises(UserError, match="Invalid feature specification"):
+        say(of_dry_run(plan))
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    show(plan)
+    unknown = "whether Slurm takes the job is unknown: Slurm's commands are not on PATH"
+    assert unknown in rows(capsys)["missing"]
+    say(of_dry_run(plan))
 
 
 def test_the_time_is_that_of_earlier_runs_of_the_same_work(make, tmp_path, capsys):

@@ -1,11 +1,9 @@
 """Suites to examine, and a small disk to examine them on."""
 
-import os
 from itertools import count
 
 import pytest
 
-from programs import put_program
 from pyscale.doctor.subject import Subject
 from pyscale.settings import load_settings
 
@@ -21,19 +19,6 @@ def subject(tmp_path):
         return Subject.of_suite(suite, load_settings(**given))
 
     return make
-
-
-@pytest.fixture
-def put_on_path(tmp_path, monkeypatch):
-    """Put shell programs on PATH by name, in place of those of Slurm."""
-    folder = tmp_path / "bin"
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
-
-    def put(**programs):
-        for name, body in programs.items():
-            put_program(folder, name, body)
-
-    return put
 
 
 @pytest.fixture

@@ -25,6 +25,11 @@ def test_folders_that_each_machine_has_of_its_own_are_a_warning(monkeypatch):
     monkeypatch.setattr(sys, "prefix", "/tmp/environment")
     (found,) = out_of_nodes_sight(SHARED / "runs", SHARED / "movie.tif")
     assert found.check == "disk.shared.environment"
+    monkeypatch.setattr(sys, "prefix", "/")
+    script = Path("/tmp/mine/step.py")
+    (found,) = out_of_nodes_sight(SHARED / "runs", None, [SHARED, script])
+    assert found.check == "disk.shared.step"
+    assert found.sentence.startswith("what the step runs, /tmp/mine/step.py, is in a folder")
 
 
 def test_a_disk_in_memory_is_seen_by_its_own_machine_alone(small_disk, monkeypatch):

@@ -5,9 +5,10 @@ import time
 
 import pytest
 
-from mockruns import plan_of
+from mockruns import plan_of, site
 from pyscale.doctor.preflight import before_run, preflight, room
 from pyscale.errors import UserError
+from pyscale.planning.ownstep import step_asked_for
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import load_suite
 from pyscale_stages.errors import ResourceExhausted
@@ -41,6 +42,26 @@ def test_it_takes_less_than_a_second_and_imports_no_stage_library(make):
     # A busy machine may take longer now and then, and not each time.
     assert any(took_s() < 1 for _ in range(20))
     assert heavy & set(sys.modules) == before
+
+
+def test_the_folder_of_a_step_and_its_scripts_are_looked_at_as_nodes_see_them(
+    dataset, tmp_path, monkeypatch
+):
+    folder, script = tmp_path / "mine", tmp_path / "scripts" / "step.py"
+    for path in (folder / "near.py", script):
+        path.parent.mkdir()
+        path.touch()
+    monkeypatch.chdir(folder)
+    keys = ("output", "split", "merge", "check", "environment", "image", "shell")
+    suite = step_asked_for(
+        None, f"python near.py {script} {{input}} {{output}}", dict.fromkeys(keys)
+    )
+    plan = plan_of(suite, dataset, tmp_path / "runs", (1,), on_site=site())
+    said = [one.sentence for one in preflight(plan, asks_slurm=False) if "step" in one.check]
+    assert [sentence.partition(", is in")[0] for sentence in said] == [
+        f"what the step runs, {folder}",
+        f"what the step runs, {script}",
+    ]
 
 
 def plan_of_one(suite, name, dataset, tmp_path, workers, **changes):

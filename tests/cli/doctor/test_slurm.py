@@ -196,6 +196,50 @@ def test_time_that_the_partition_and_the_qos_allow_is_not_refused(cluster, make)
     assert found(plan, site(request={"time_min": 240, "qos": "long"})) == []
 
 
+REFUSES_TIME = """
+for word in "$@"; do
+  case $word in --time*)
+    echo "sbatch: error: Time limit exceeds that of the association" >&2
+    exit 1 ;;
+  esac
+done
+"""
+
+
+@pytest.mark.parametrize(
+    ("allocation", "setting"), [("hold", "hold_limit_hours"), ("each", "time_min")]
+)
+def test_a_time_that_slurm_refuses_is_told_with_the_setting_that_lowers_it(
+    cluster, make, allocation, setting
+):
+    cluster(sbatch=REFUSES_TIME)
+    refused = first(make(only=("contact",), allocation=allocation, on_site=site()))
+    assert "for its time (Time limit exceeds that of the association)" in refused
+    assert f": lower {setting} in the site's file" in refused
+
+
+@pytest.mark.parametrize(
+    ("told", "options", "statuses"),
+    [
+        ("2:16:1", (), []),
+        ("2:16:2", (), ["ok"]),
+        ("1:8:1\\n1:4+:4+", (), ["ok"]),
+        ("2:16:2", ("--hint=nomultithread",), ["ok"]),
+        ("2:16:2", ("--hint=multithread",), ["warning"]),
+        ("2:16:2", ("--ntasks-per-core=2",), ["warning"]),
+    ],
+)
+def test_threads_of_a_core_are_told_with_what_jobs_ask_for(cluster, make, told, options, statuses):
+    cluster(sinfo=SINFO.replace("*%l*", f"*%z*) printf '{told}\\n' ;;\n  *%l*"))
+    plan, place = make(on_site=site()), site(options=options)
+    requests = plan_requests(plan, place)
+    seen = [one for one in slurm(requests) if one.check == "slurm.threads.night"]
+    assert [one.status for one in seen] == statuses
+    # Before a run a warning is given, and nothing where all is well.
+    warned = [one.status for one in found(plan, place) if one.check == "slurm.threads.night"]
+    assert warned == [status for status in statuses if status == "warning"]
+
+
 @pytest.mark.parametrize("kind", ["accounting_storage/none", "(null)"])
 def test_an_account_where_slurm_keeps_none_is_refused(cluster, make, kind):
     place = site(request={"account": "lab"})

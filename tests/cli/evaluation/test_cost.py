@@ -6,7 +6,7 @@ import pytest
 
 import mockruns
 from pyscale.analysis.spending import Prices
-from pyscale.evaluation.cost import StageCost, costs, money, prices_of, total, ways
+from pyscale.evaluation.cost import StageCost, costs, money, prices_of, times_of, total, ways
 from pyscale.sbatch.held import held_by
 
 ONLY = ("contact",)
@@ -151,6 +151,25 @@ def test_a_wait_is_paid_for_once_or_for_every_job(two):
     # Unknown ones last as long as their limits let them, in one job where that is submitted.
     hold, _ = both(two, hours=None)
     assert (hold.work_s, hold.jobs) == (4 * HOUR_S, 1)
+
+
+@pytest.mark.parametrize(
+    ("request_", "minutes"),
+    [
+        ({"time_min": 60}, 245),
+        ({"time_min": 60, "hold_limit_hours": 2}, 120),
+        ({"time_min": 60, "qos": "short"}, 10),
+        ({"time_min": 2}, 15),
+    ],
+    ids=["limits", "the site's own limit", "the QOS's", "a short one"],
+)
+def test_a_job_whose_trials_were_never_timed_lasts_as_long_as_their_limits_let_them(
+    two, put_on_path, request_, minutes
+):
+    put_on_path(sinfo="echo 'day*'", sacctmgr="echo '00:10:00|DenyOnLimit'")
+    place = site(**request_)
+    # N = 1: its window. N = 4: its windows at once, then their merge and its check.
+    assert times_of(two, place, two.trials, held_by(two, place)) == (minutes,)
 
 
 @pytest.mark.parametrize(("node_cores", "idle"), [(8, (11, 35)), (None, (None, None))])

@@ -5,6 +5,7 @@ import json
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from tempfile import TemporaryDirectory
 import psutil
 import pytest
 
+from pyscale.errors import UserError
 from pyscale.executors import local, mps
 from pyscale.executors.local import LocalExecutor
 from pyscale.executors.placement import Placement
@@ -370,3 +372,20 @@ def test_what_a_task_leaves_behind_ends_with_it(run):
     folder = run(f"import subprocess; print({sleep}.pid)")
     assert ended(folder).returncode == 0
     assert not lives(int((folder / "stdout").read_text()))
+
+
+def test_a_process_that_a_kill_does_not_end_is_named_and_not_waited_for_without_limit(monkeypatch):
+    """As one does that waits for a filesystem which does not answer."""
+    limits = []
+
+    def still_there(processes, limit_s):
+        limits.append(limit_s)
+        return list(processes)
+
+    monkeypatch.setattr(local, "wait_until_ended", still_there)
+    with (
+        subprocess.Popen([sys.executable, "-c", WAITS_FOREVER], stdout=subprocess.PIPE) as child,
+        pytest.raises(UserError, match=rf"process {child.pid}\).*run `pyscale cancel` again"),
+    ):
+        local._end_trees([], [psutil.Process(child.pid)])
+    assert limits == [local.TO_CLEAR_UP_S, local.TO_DIE_S]

@@ -23,11 +23,15 @@ from mockruns import (
     failing,
     killed_at,
     result_of,
+    site,
 )
 from pyscale.errors import UserError
+from pyscale.measuring.trialrecords import Failure
 from pyscale.planning.suite import load_suite
 from pyscale.store.folder import RunFolder
 from pyscale.store.taskfiles import read_cache, read_task
+from pyscale_stages.contract import TaskError
+from pyscale_stages.measure.nodename import node_name
 from refusals import refused
 
 
@@ -178,6 +182,16 @@ def test_a_failed_trial_is_tried_again_as_a_whole_and_a_merge_or_check_alone(
     assert executor.started.count(("segment-n2-b1", task)) == 2
     assert run.attempts(run.plan.trial("segment-n2-b1")) == attempts
     assert len(events_of(run, "trial_retried", trial="segment-n2-b1")) == 1
+
+
+def test_a_failure_on_a_cluster_names_the_node_as_a_file_may_be_missing_there_alone(make, tmp_path):
+    plan = make(only=("register_denoise",), workers=(1,), repeats=1, on_site=site())
+    run = RunFolder.create(tmp_path / "runs", plan)
+    carry_out(run, failing("register_denoise-n1-b1", "w0"))
+    details = {event.detail for event in events_of(run, "trial_failed")}
+    assert details == {f"w0 on {node_name()}: mock failure in w0"}
+    lost = Failure("w0", TaskError(kind="Killed", message="killed on n1", exit_code=1), "n1")
+    assert lost.told == "w0: killed on n1"
 
 
 def test_a_check_that_keeps_failing_ends_alone_and_says_why(run):

@@ -209,7 +209,7 @@ ON_IMAGES = ["on images made for it", "N ranks share the work on one image"]
     ],
 )
 def test_the_dry_run_shows_ranks_and_no_frames(planned, capsys, suite, shown, absent):
-    show(planned(suite))
+    show(planned(suite), [])
     out = " ".join(capsys.readouterr().out.split())
     assert all(words in out for words in shown)
     assert not any(word in out for word in ("frames", "windows", *absent))

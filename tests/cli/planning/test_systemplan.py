@@ -67,16 +67,16 @@ def test_it_reads_the_folder_that_was_named_and_no_movie(system, tmp_path, monke
 
 
 def test_the_dry_run_names_the_folder_and_what_is_written_there(system, capsys, tmp_path):
-    show(system(path=tmp_path))
+    show(system(path=tmp_path), [])
     several = capsys.readouterr()
     assert "system of the folder" in several.out
     assert "all at once" in several.out
     assert "frames" not in several.out
     assert "GB of the tests" in several.err
-    show(system(workers=(1,)))
+    show(system(workers=(1,)), [])
     assert "all at once" not in capsys.readouterr().out
     with refused(UserError):
-        show(system(path=tmp_path / "absent"))
+        show(system(path=tmp_path / "absent"), [])
 
 
 def test_a_run_of_it_has_no_input_and_tells_its_folder(system, tmp_path):

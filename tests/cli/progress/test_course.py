@@ -145,3 +145,15 @@ def test_a_trial_is_likely_to_last_as_long_as_the_longest_of_its_entry(run):
     first = plan.trials[0]
     assert likely_s(plan, Course(), first) == 3600
     assert likely_s(plan, Course([started(first, 0), finished(first, 20)]), first) == 20
+
+
+def test_a_trial_is_likely_to_last_as_long_as_others_of_its_own_number_of_workers(make, trials):
+    plan = make(workers=(1, 2), only=("register_denoise",), repeats=3)
+    slow, fast = trials[0], trials[3]
+    course = Course([started(slow, 0), finished(slow, 20)])
+    # What is not known of N = 2 is taken from earlier runs, or else from N = 1.
+    assert likely_s(plan, course, fast) == 20
+    assert likely_s(plan, course, fast, {fast.id: 4}) == 6
+    course = Course([started(slow, 0), finished(slow, 20), started(fast, 20), finished(fast, 25)])
+    assert likely_s(plan, course, trials[4], {trials[4].id: 4}) == 5
+    assert likely_s(plan, course, trials[1]) == 20

@@ -21,8 +21,8 @@ from pyscale.slurm import queue
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, run_lock
-from pyscale.store.records import EXIT_FILE, Jobs
-from pyscale.store.taskfiles import write_jobs
+from pyscale.store.records import EXIT_FILE, Jobs, TaskOrder
+from pyscale.store.taskfiles import write_jobs, write_order
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 
@@ -230,6 +230,15 @@ def test_the_word_of_an_earlier_try_is_not_that_of_this_one(run):
     with pytest.raises(Killed):
         carry_out(run, MockExecutor(behaviour))
     assert seen == ["running", "running", "running"]
+
+
+def test_a_task_that_is_ordered_again_in_its_folder_is_not_told_as_running(cluster_run, squeue):
+    trial = killed_while_it_runs(cluster_run, "w1")
+    squeue(j1="RUNNING")
+    assert states(run_status(cluster_run))["w1"] == "running"
+    write_order(cluster_run.task(trial, "w1"), TaskOrder(argv=("true",)))
+    squeue(j1="PENDING")
+    assert states(run_status(cluster_run))["w1"] == "queued"
 
 
 class TestOnACluster:

@@ -129,7 +129,7 @@ def test_an_invalid_configuration_is_named_with_its_score_and_never_doubted(full
         invalid=pl.col("workers") == 8,
         agreement=pl.lit(0.5),
         agreement_tolerance=pl.lit(0.999),
-        flags=pl.lit(["drift", "few-repeats"]),
+        flags=pl.lit(["drift", "few-repeats", "disagrees"]),
     )
     (curve,) = curves(of_track)
     (said,) = excluded(curve)

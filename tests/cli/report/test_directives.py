@@ -40,6 +40,7 @@ def test_sbatch_gets_an_array_of_which_n_run_at_once():
         "#SBATCH --cpus-per-task=2",
         "#SBATCH --mem=3072M",
         "#SBATCH --time=00:15:00",
+        "#SBATCH --hint=nomultithread",
     ]
 
 

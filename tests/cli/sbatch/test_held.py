@@ -76,15 +76,13 @@ def test_what_needs_one_allocation_is_refused_where_there_can_be_none(make, star
 @pytest.mark.parametrize(
     ("known", "limit", "minutes"),
     [
-        ({}, 720, (720,)),
-        ({"a": 60.0}, 720, (720,)),
         ({"a": 60.0, "b": 60.0}, 720, (15,)),
         ({"a": 3600.0, "b": 3600.0}, 720, (180,)),
         ({"a": 3600.0, "b": 3600.0}, 100, (100, 80)),
         ({"a": 3600.0, "b": 3600.0}, 90, (90, 90)),
         ({"a": 3600.0, "b": 3600.0}, 175, (175, 15)),
     ],
-    ids=["unknown", "partly", "short", "known", "cut in two", "cut evenly", "a short rest"],
+    ids=["short", "known", "cut in two", "cut evenly", "a short rest"],
 )
 def test_time_is_asked_for_by_earlier_runs(known, limit, minutes):
     assert times_min(["a", "b"], known, limit) == minutes

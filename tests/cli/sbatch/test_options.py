@@ -5,7 +5,7 @@ import pytest
 from mockruns import site
 from pyscale.errors import UserError
 from pyscale.planning.sites import load_site
-from pyscale.sbatch.options import allocation, slurm_options, warn_of_no_gpus
+from pyscale.sbatch.options import allocation, as_words, slurm_options, warn_of_no_gpus
 from pyscale_stages.registry import load_stage
 from refusals import refused
 
@@ -23,7 +23,16 @@ def test_a_plain_site_asks_for_what_the_stage_says_of_itself():
         "cpus-per-task": "2",
         "mem": f"{SEGMENT.resources.memory_gib * 1024:.0f}M",
         "time": "01:00:00",
+        # Whole cores, which are several CPUs to Slurm where they have several threads.
+        "hint": "nomultithread",
     }
+
+
+@pytest.mark.parametrize("own", ["--hint=multithread", "--threads-per-core=2"])
+def test_what_a_site_says_of_the_threads_of_a_core_is_left_to_it(own):
+    asked = options(site(options=[own]))
+    assert own in as_words(asked)
+    assert "hint" not in asked or own == "--hint=multithread"
 
 
 BY_TYPE = "--gres=gpu:{type}:{count}"

@@ -1,5 +1,6 @@
 """The rendered scripts: sound shell, and what a task would be given otherwise."""
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from atleastone import some
+from programs import put_program
 from pyscale.doctor.nodes import script
 from pyscale.executors.submission import setup_lines
 from pyscale.planning.sites import load_site
@@ -54,6 +56,26 @@ def test_modules_are_loaded_before_unset_variables_end_a_script_and_paths_stay_o
     lines = texts_for(load_site("plain"))[name].splitlines()
     (line,) = [line for line in lines if line.startswith("input_frames=")]
     assert shlex.split(line) == ["input_frames=/data/my movie, [1].tif"]
+
+
+@pytest.mark.parametrize("who_renders", [0, 1000])
+def test_who_runs_a_script_says_whether_its_container_needs_a_user_namespace(
+    monkeypatch, tmp_path, who_renders
+):
+    monkeypatch.setattr("os.geteuid", lambda: who_renders)
+    texts = texts_for(load_site("plain"), runtime="apptainer")
+    text = next(text for name, text in texts.items() if name.endswith("windows.sbatch"))
+    begin = text[text.index("userns=\n") : text.index("# A mount in CSV")]
+    (command,) = (line for line in text.splitlines() if line.startswith("apptainer run "))
+    assert "--userns" not in command
+    for user, is_root in ((0, True), (1000, False)):
+        put_program(tmp_path, "id", f"echo {user}")
+        words = f"set -u\n{begin}\necho {command.partition(' --pwd')[0]}"
+        path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+        job = subprocess.run(
+            ["bash", "-c", words], env={"PATH": path}, capture_output=True, text=True, check=True
+        )
+        assert ("--userns" in job.stdout.split()) is is_root
 
 
 def test_what_links_in_a_folder_of_frames_lead_to_is_seen_inside(tmp_path):

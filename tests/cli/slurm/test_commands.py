@@ -25,12 +25,22 @@ def test_a_command_that_hangs_or_is_absent_answers_with_a_complaint():
         (
             "sacct: error: Sending PersistInit msg: Connection refused\n"
             "sacct: error: Problem talking to the database: Connection refused\n",
+            "Sending PersistInit msg: Connection refused; "
             "Problem talking to the database: Connection refused",
+        ),
+        (
+            "Name an account by --account.\n"
+            "sbatch: error: Batch job submission failed: Unspecified error\n",
+            "Name an account by --account.; Batch job submission failed: Unspecified error",
+        ),
+        (
+            "sbatch: unrecognized option '--foo'\nTry \"sbatch --help\" for more information\n",
+            "unrecognized option '--foo'",
         ),
         ("", "exit code 1"),
     ],
 )
-def test_a_complaint_is_the_last_line_without_the_program(said, complaint):
+def test_a_complaint_is_all_that_was_said_without_the_program(said, complaint):
     assert Answer(1, "", said).complaint == complaint
 
 

@@ -11,7 +11,7 @@ from pyscale.store.taskfiles import (
     write_vanished,
 )
 from pyscale_stages.contract import TaskError
-from trials import end_task, ended, error_of
+from trials import begin_task, end_task, ended, error_of
 
 CANCELLED = TaskError(kind="Cancelled", message="somebody did", exit_code=1)
 EXHAUSTED = TaskError(kind="OutOfMemory", message="of 1 GiB", exit_code=3)
@@ -44,6 +44,17 @@ def test_nothing_is_explained_of_a_task_that_has_not_ended(ordered):
     folder = ordered("w0")
     explain_kill(folder, EXHAUSTED)
     assert read_task(folder).state == "queued"
+
+
+def test_a_task_that_was_ordered_again_waits_though_its_earlier_launch_is_recorded(ordered):
+    folder = ordered("w0")
+    begin_task(folder)
+    assert read_task(folder).state == "running"
+    write_order(folder, TaskOrder(argv=("true",)))
+    again = read_task(folder)
+    assert (again.state, again.launch) == ("queued", None)
+    begin_task(folder)
+    assert read_task(folder).state == "running"
 
 
 def test_a_task_that_left_no_record_failed_with_its_last_words(ordered):

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
+from pyscale.analysis import flags
 from pyscale.report.dictionary import WAYS, WORDS, Written, declarations, entry, meaning
 from pyscale.report.wording import ABSENT, number
 from pyscale_stages.contract import Record
@@ -133,7 +134,7 @@ class Line(Record):
     """One row, after its name."""
 
     cells: tuple[Cell, ...]
-    is_invalid: bool = Field(False, description="Whether it did other work than the baseline")
+    is_invalid: bool = Field(False, description="Whether no ratio of it holds")
 
 
 class Group(Record):
@@ -205,8 +206,8 @@ def laid_out(
         return None
     groups: dict[str, list[Line]] = {}
     for name, cells, row in lines:
-        # Of other work than the baseline's; tables without that column have a flag.
-        is_invalid = bool(row.get("invalid")) or "disagrees" in (row.get("flags") or [])
+        # Tables without that column have flags.
+        is_invalid = bool(row.get("invalid")) or flags.is_invalid(row.get("flags") or [])
         line = Line(cells=tuple(cells[place] for place in known), is_invalid=is_invalid)
         groups.setdefault(name, []).append(line)
     return Table(

@@ -38,8 +38,8 @@ from pyscale.report.wording import listing
 WHICH = {"curve": "Stage", "workers": "Workers N"}
 RANGES = f"Thin bars: shortest to longest of fewer than {repeats_needed()} trials."
 CROSS = (
-    "Cross: invalid, with no bar: its output is not the baseline's, and a ratio would compare two "
-    "different results."
+    "Cross: invalid, with no bar: its output is not the baseline's, or its workers never all ran "
+    "at once."
 )
 
 

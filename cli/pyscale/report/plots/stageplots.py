@@ -66,7 +66,9 @@ def losses(results: Results) -> Stack:
             "slowest worker and for the merge.",
             "Line across: the worker-seconds that the baseline took for as much work; what is "
             "above is lost.",
-            is_crossed and "Cross: invalid, its output is not the baseline's: it did other work.",
+            is_crossed
+            and "Cross: invalid, its output is not the baseline's, or its workers never all ran at "
+            "once.",
         ),
         printed=stand_ins(found, results.context),
         absent="where the time went: it needs the time of each task, in a table of wall times the "

@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.causes import Cause, Limits
-from pyscale.analysis.flags import INVALIDATING, SENTENCES
 from pyscale.analysis.sidebyside import CELL, WHY_NOT
 from pyscale.report import limits
 from pyscale.report.palette import PARTS
@@ -17,6 +16,10 @@ from pyscale.report.viewer.model import Layout, Note, Row, Tag, Viewer
 from pyscale.report.wording import INVALID, percent, phase
 
 IDLE = "idle, waiting for the slowest"
+WHY_INVALID = (
+    "Its output is not the baseline's, or its workers never all ran at once: the report of its run "
+    "says which."
+)
 LAYOUT = Layout(
     id="viewer",
     file="comparison",
@@ -95,7 +98,7 @@ def _tags(found: SideBySide) -> Any:
         if row["part"] is not None or row["stage"] is None:
             return None
         if row["invalid"]:
-            return Tag(text=INVALID, why=" ".join(SENTENCES[code] for code in INVALIDATING))
+            return Tag(text=INVALID, why=WHY_INVALID)
         own = limits.get((row["side"], row["stage"], row["own_device"], row["workers"]))
         whole = (row["side"], row["stage"], row["device"], row["workers"])
         return tag(own, parts.get(whole, {}), row["workers"], row["device"])

@@ -83,7 +83,7 @@ def test_what_limits_one_run_is_not_said_of_another(full):
 def test_an_invalid_configuration_says_so_in_place_of_a_limit(broken):
     (cell,) = row_of(viewer(beside_references(broken)), "track", 4).cells
     assert cell.tag.text == "invalid"
-    assert "differs from the baseline's" in cell.tag.why
+    assert "is not the baseline's" in cell.tag.why
 
 
 def test_a_key_names_its_row_in_the_csv(shown):
