@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pyscale_stages.command.environment import environment_of, in_container
+from pyscale_stages.command.environment import environment_of, in_container, seen_inside
 from pyscale_stages.command.heard import Heard
 from pyscale_stages.command.meeting import Party
 from pyscale_stages.command.params import CommandParams
@@ -71,6 +71,7 @@ def execute(
         told = Path(scratch, "told", "spans.jsonl")
         told.parent.mkdir()
         words = filled(command, values, shell=params.shell)
+        variables = {**environment_of(params), **own}
         if params.image is not None:
             output = party.output.parent if party else task.spec.output or Path(scratch)
             shown = (*SEEN_INSIDE, *(OF_NETWORKS if party else ()))
@@ -83,13 +84,13 @@ def execute(
                 writes=[told.parent],
                 output=output.absolute(),
                 scratch=Path(scratch),
-                environment={**seen, **own, TOLD_VARIABLE: str(told)},
                 device=task.spec.device,
             )
+            variables |= seen_inside(params.image, {**seen, **own, TOLD_VARIABLE: str(told)})
         call = Call(
             words,
             params.folder,
-            {**environment_of(params), **own},
+            variables,
             told=told,
             reads=inputs,
             in_image=params.image is not None,
