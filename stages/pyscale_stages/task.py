@@ -84,7 +84,7 @@ class Task(Generic[Params_co]):
         path = self.input(slot)
         if path is None:
             raise BadInput(f"{self.stage.name} needs the input {slot!r}: give --input {slot}=PATH")
-        movie = self.counted(Movie.open(path, axes=self.spec.axes))
+        movie = self.counted(Movie.open(path, axes=self.spec.axes, frames=self.spec.movie_frames))
         self._fingerprints[slot] = fingerprint_of(movie.files)
         return movie
 

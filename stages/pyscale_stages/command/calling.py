@@ -15,7 +15,7 @@ from pyscale_stages.command.placeholders import PARAMS, Value, filled
 from pyscale_stages.command.process import Call, run_command
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie
+from pyscale_stages.movie import Movie, WrongAxes
 from pyscale_stages.task import Task
 from pyscale_stages.telling import TOLD_VARIABLE
 
@@ -105,7 +105,7 @@ def execute(
     for sentence in dict.fromkeys(heard.unread):
         task.warn(sentence, "unread-metric")
     for name in dict.fromkeys(heard.unknown):
-        task.warn(f"the command names a phase {name!r}, which there is not", "unknown-phase")
+        task.warn(f"the command names an unknown phase {name!r}", "unknown-phase")
     if task.spec.verb == "run" and party is None and heard.read_nothing:
         warn_of_nothing_read(task)
     if heard.left_running:
@@ -119,7 +119,7 @@ def execute(
 
 def warn_of_nothing_read(task: Task[CommandParams]) -> None:
     """Say that a command never opened its input."""
-    task.warn("the command never opened what it should read: see its words", "input-unread")
+    task.warn("the command never opened its input: see `pyscale status --log`", "input-unread")
 
 
 def left_at(
@@ -140,15 +140,32 @@ def left_at(
             "files by {name}, as in {output}/{name}.png"
         )
     if frames is not None:
-        try:
-            found = Movie.open(output).n_frames
-        except BadInput as error:
-            raise BadInput(f"what the command wrote is no movie: {error}") from error
+        found = written_movie(output, frames).n_frames
         if found != frames:
             raise BadInput(
-                f"the command wrote {found} frames to {output.name}, and was given {frames}"
+                f"the command wrote {found} frames to {output.name}, and was given {frames}: use "
+                "{first} and {stop}, the window that it is to process"
             )
     return files
+
+
+WITH_AXES = "metadata={'axes': 'TYX'}"
+
+
+def written_movie(path: Path, frames: int | None = None) -> Movie:
+    """Open what the command wrote; `frames`: how many it should be, any number by default."""
+    try:
+        return Movie.open(path, frames=frames)
+    except WrongAxes as error:
+        if error.colours and frames is None:
+            return Movie.open(path, frames=error.shape[0])
+        what = f"what the command wrote is not a movie ({error.what})"
+        if error.colours:
+            what = f"tifffile saved your {error.shape[0]} frames as colours of one picture ({path})"
+        channels = "" if error.colours else ", or TCYX with channels"
+        raise BadInput(f"{what}: write with {WITH_AXES}{channels}") from error
+    except BadInput as error:
+        raise BadInput(f"what the command wrote is not a movie: {error}") from error
 
 
 def _as_text(value: object) -> str:

@@ -100,7 +100,9 @@ def environment_of(params: CommandParams) -> dict[str, str]:
         return variables
     prefix = params.environment
     if not (prefix / "bin").is_dir():
-        raise BadInput(f"{prefix} is no environment, as it has no bin: name its prefix")
+        raise BadInput(
+            f"{prefix} is not the prefix of an environment (it has no folder bin): name the prefix"
+        )
     kind = "CONDA_PREFIX" if (prefix / "conda-meta").is_dir() else "VIRTUAL_ENV"
     path = f"{prefix / 'bin'}{os.pathsep}{variables.get('PATH', '')}"
     return {**variables, "PATH": path, kind: str(prefix)}

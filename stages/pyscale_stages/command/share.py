@@ -49,7 +49,7 @@ def share_of(task: Task[CommandParams]) -> Iterator[Share]:
 def files_of(folder: Path) -> tuple[Path, ...]:
     """Files of a folder in the natural order of their names, but for hidden ones."""
     if not folder.is_dir():
-        raise BadInput(f"{folder} is no folder: a step that shares files needs a folder of them")
+        raise BadInput(f"{folder} is not a folder: a step that shares files needs a folder of them")
     found = files_in(folder)
     if not found:
         raise BadInput(f"the folder {folder} holds no file: name one that does")
