@@ -102,7 +102,8 @@ def run(task: Task[CommandParams]) -> None:
         _run_rank(task)
     else:
         _run_share(task)
-    task.versions |= versions_of(task.params)
+    with task.unmeasured():
+        task.versions |= versions_of(task.params)
 
 
 def _run_rank(task: Task[CommandParams]) -> None:
