@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, said_by
 
 if TYPE_CHECKING:
     import tifffile
@@ -181,7 +181,7 @@ class Movie:
             raise
         except Exception as error:  # decoders and tifffile raise errors of nearly every kind
             raise BadInput(
-                f"{path} cannot be read at frame {start}:{stop} ({_in_words(error)}): "
+                f"{path} cannot be read at frame {start}:{stop}{said_by(error)}: "
                 "it is damaged or truncated; copy it again"
             ) from error
         data = data.reshape(stop - start, -1, *shape)
@@ -213,7 +213,7 @@ def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
             ) from error
         except Exception as error:  # tifffile raises errors of nearly every kind for broken tags
             raise BadInput(
-                f"{path} is not a readable TIFF file ({_in_words(error)}): give OME-TIFF or plain "
+                f"{path} is not a readable TIFF file{said_by(error)}: give OME-TIFF or plain "
                 "TIFF frames"
             ) from error
         of_axes = [complaint for complaint in complaints if _SAID_OF_AXES in complaint]
@@ -230,11 +230,6 @@ def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
 
 _SAID_OF_AXES = "axes do not match shape"
 """What tifffile logs of a file that is whole and whose description is wrong."""
-
-
-def _in_words(error: Exception) -> str:
-    """What a library says, on one line; its kind where it says nothing."""
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 @contextmanager

@@ -217,6 +217,10 @@ def test_tiles_of_an_image_become_one_image_at_every_n(succeeds, home, few):
         (("--step", "a {inptu} {output}"), "did you mean 'input'?"),
         ((*STEP, "--merge", "frame"), "did you mean 'frames'?"),
         (("--step", "no-such {input} {output}"), "the program 'no-such' of the step is not"),
+        (
+            ("--step", f"{sys.executable} nosuch.py {{input}} {{output}}"),
+            "runs nosuch.py, which is",
+        ),
         ((*STEP, "--runtime", "apptainer"), "step is a step without an image"),
         (
             (*STEP, "--split", "none", "--scaling", "weak"),

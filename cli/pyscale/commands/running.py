@@ -234,7 +234,7 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
             else:
                 talk(f"interrupted; nothing is lost. Finish with: {resume}")
             return EXIT_INTERRUPTED
-    answer(summary_of(results, verbose=verbose, judged=plan.truth is not None))
+    answer(summary_of(results, verbose=verbose, with_quality=plan.truth is not None))
     doubted = [*not_to_be_trusted(results.configurations), *missed(results)]
     for sentence in doubted:
         talk(sentence)

@@ -19,6 +19,7 @@ from pyscale.report.comparisonview import shown
 from pyscale.report.context import Work
 from pyscale.report.curves import Curve, curves
 from pyscale.report.fitted import Fitted, empty_table, terminal_table
+from pyscale.report.judged import judged
 from pyscale.report.kinds import sections_of
 from pyscale.report.page import tables as page_tables
 from pyscale.report.quality import worse
@@ -40,11 +41,13 @@ FACTORS = {
 }
 
 
-def summary_of(results: Results, *, verbose: bool = False, judged: bool = False) -> RenderableType:
+def summary_of(
+    results: Results, *, verbose: bool = False, with_quality: bool = False
+) -> RenderableType:
     """Lay out everything that was measured, and end with the verdict on stages over N.
 
     `verbose` shows the factors of efficiency, the quality of each stage and all notes too;
-    `judged` the quality alone, as the user gave a truth.
+    `with_quality` the quality alone, as the user gave a truth.
     """
     of_kinds = [line for one in sections_of(results) for line in summary_of_kind(one)]
     about_n = results.about_workers()
@@ -53,7 +56,7 @@ def summary_of(results: Results, *, verbose: bool = False, judged: bool = False)
     left = about_n.configurations
     if verbose and not left.is_empty():
         told.append(summary(left, results.context.works))
-    elif judged or any(work.asked for work in results.context.works.values()):
+    elif with_quality or any(work.asked for work in results.context.works.values()):
         # A suite that asks for quality is run to read it, as is one with a truth.
         told += _right(curves(left), results.context.works)
     versions = results.versions

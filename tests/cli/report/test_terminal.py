@@ -70,7 +70,7 @@ def test_it_fits_the_terminal_and_names_what_ran(results, width):
 
 def test_scores_are_shown_where_a_truth_was_given(full):
     for judged in (False, True):
-        said = " ".join(printed(summary_of(full, judged=judged), width=140).split())
+        said = " ".join(printed(summary_of(full, with_quality=judged), width=140).split())
         assert ("link_recall 0.991" in said) == judged
 
 

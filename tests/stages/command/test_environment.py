@@ -9,6 +9,7 @@ import pytest
 
 from pyscale_stages.command import environment as environments
 from pyscale_stages.command.environment import environment_of, found_program, versions_of
+from pyscale_stages.command.needs import look
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.telling import TOLD_VARIABLE
@@ -53,6 +54,29 @@ def test_versions_of_packages_are_recorded(environment, named):
 def test_a_package_that_is_not_there_is_named(environment):
     with refused(BadInput):
         versions_of(step_of(environment, "stardist"))
+
+
+@pytest.mark.parametrize(
+    ("command", "here"),
+    [
+        ("python there.py {input} {output}", True),
+        ("python {folder}/absent.py {input} {output}", True),
+        ("python -m absent.py {input} {output}", True),
+        ("python /opt/absent.py {input} {output}", False),
+        ("copy {input} {output} absent.py", False),
+    ],
+)
+def test_a_script_that_is_there_or_may_be_elsewhere_is_taken(tmp_path, command, here):
+    (tmp_path / "there.py").touch()
+    look(CommandParams(command=command, folder=tmp_path), "cpu", here)
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_a_script_that_is_not_there_is_named_before_anything_runs(tmp_path, here):
+    with refused(BadInput):
+        look(
+            CommandParams(command="python nosuch.py {input} {output}", folder=tmp_path), "cpu", here
+        )
 
 
 @pytest.fixture
