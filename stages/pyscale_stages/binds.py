@@ -11,8 +11,10 @@ from pathlib import Path
 
 ISOLATED = ("--containall", "--cleanenv", "--no-home")
 """Options that hide this machine and this user from what runs inside."""
-# Variables reach the inside as they are: without the last a dollar sign in a path is a command.
-OPTIONS = (*ISOLATED, "--no-eval")
+HOME = "/tmp"
+"""The home folder inside: the scratch folder, as programs keep caches and settings there."""
+# Variables reach the inside as they are: with eval a dollar sign in a path is a command.
+OPTIONS = (*ISOLATED, "--no-eval", "--home", HOME)
 
 
 @dataclass(frozen=True)

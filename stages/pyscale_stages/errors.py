@@ -120,6 +120,19 @@ def _gpu_name(index: int) -> str:
     return f"the GPU {torch.cuda.get_device_name(index)}"
 
 
+_OF_CODE = (AssertionError, AttributeError, IndexError, TypeError)
+"""What they say is of a library's code, and no help to who reads it."""
+
+
+def said_by(error: BaseException) -> str:
+    """What an error of a library says, in brackets after a blank; nothing where it says nothing."""
+    if isinstance(error, KeyError) and error.args and isinstance(error.args[0], str):
+        said = f"{error.args[0]!r} is missing" if error.args[0].isidentifier() else ""
+    else:
+        said = "" if isinstance(error, (KeyError, *_OF_CODE)) else short(error)
+    return f" ({said})" if said else ""
+
+
 def short(error: object) -> str:
     """First sentence of what an error of a library says, without the place in its source."""
     first_line = str(error).strip().partition("\n")[0]

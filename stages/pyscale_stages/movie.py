@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, said_by
 from pyscale_stages.wording import plural
 
 if TYPE_CHECKING:
@@ -27,8 +27,20 @@ Pixels = npt.NDArray[Any]
 TIFF_SUFFIXES = (".tif", ".tiff")
 BLOCK_BYTES = 64 * 2**20
 """Pixels that are read at once: many frames of a small movie, one of a large one."""
+BY_AXES = "by --axes, as in --axes TYX"
 UNNAMED_AXES = "QI"
 """Axes that a writer left unnamed: tifffile's words for "other" and "image sequence"."""
+
+
+class WrongAxes(BadInput):
+    """A file of images whose axes are not those of frames."""
+
+    def __init__(self, what: str, shape: tuple[int, ...], remedy: str, *, colours: bool) -> None:
+        super().__init__(f"{what}: {remedy}")
+        self.what = what
+        self.shape = shape
+        self.colours = colours
+        """Whether its planes are the colours of one picture."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +62,20 @@ class Movie:
     """Whether channels are images of their own ("page"), samples of one image, or "none"."""
 
     @classmethod
-    def open(cls, path: Path, *, axes: str | None = None) -> Movie:
-        """Read the layout of a movie, not its pixels; `axes` count in place of the file's own."""
-        return cls._open_folder(path, axes) if path.is_dir() else cls._open_file(path, axes)
+    def open(cls, path: Path, *, axes: str | None = None, frames: int | None = None) -> Movie:
+        """Read the layout of a movie, not its pixels; `axes` count in place of the file's own.
+
+        `frames`: how many it should have, where that is known. A picture of so many colours is then
+        taken for frames, as tifffile saves 3 or 4 frames by default.
+        """
+        if path.is_dir():
+            return cls._open_folder(path, axes)
+        try:
+            return cls._open_file(path, axes)
+        except WrongAxes as error:
+            if not error.colours or error.shape[0] != frames:
+                raise
+            return cls._open_file(path, "TYX")
 
     @classmethod
     def _open_file(cls, path: Path, axes: str | None) -> Movie:
@@ -159,7 +182,7 @@ class Movie:
             raise
         except Exception as error:  # decoders and tifffile raise errors of nearly every kind
             raise BadInput(
-                f"{path} cannot be read at frame {start}:{stop} ({_in_words(error)}): "
+                f"{path} cannot be read at frame {start}:{stop}{said_by(error)}: "
                 "it is damaged or truncated; copy it again"
             ) from error
         data = data.reshape(stop - start, -1, *shape)
@@ -191,15 +214,14 @@ def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
             ) from error
         except Exception as error:  # tifffile raises errors of nearly every kind for broken tags
             raise BadInput(
-                f"{path} is not a readable TIFF file ({_in_words(error)}): give OME-TIFF or plain "
+                f"{path} is not a readable TIFF file{said_by(error)}: give OME-TIFF or plain "
                 "TIFF frames"
             ) from error
         of_axes = [complaint for complaint in complaints if _SAID_OF_AXES in complaint]
         if of_axes and needs_axes:
-            raise BadInput(
-                f"{path} names axes that do not fit its shape {tiff.series[0].shape}: give the "
-                "right ones by --axes, as in --axes TYX"
-            )
+            shape = tiff.series[0].shape
+            what = f"{path} names axes that do not fit its shape {shape}"
+            raise WrongAxes(what, shape, f"give the right ones {BY_AXES}", colours=False)
         if len(complaints) > len(of_axes) or not holds_images:
             what = next((c for c in complaints if c not in of_axes), "it holds no image")
             raise BadInput(f"{path} is damaged or truncated ({what}): copy it again")
@@ -209,11 +231,6 @@ def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
 
 _SAID_OF_AXES = "axes do not match shape"
 """What tifffile logs of a file that is whole and whose description is wrong."""
-
-
-def _in_words(error: Exception) -> str:
-    """What a library says, on one line; its kind where it says nothing."""
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 @contextmanager
@@ -289,14 +306,17 @@ def _layout(
             f"but {path} has {len(shape)} ({file_axes}, shape {shape})"
         )
     # A stack whose writer named no axis is a movie: nothing else is left for it to be.
-    if axes[0] in UNNAMED_AXES and axes[1:] in {"YX", "CYX", "YXS"}:
+    if axes[0] in UNNAMED_AXES and axes[1:] in {"YX", "CYX", "YXS", "SYX"}:
         axes = "T" + axes[1:]
+    # Colours that are planes of their own lie in the file as channels do.
+    axes = "TCYX" if axes == "TSYX" else axes
     sizes = dict(zip(axes, shape, strict=True))
+    if axes == "SYX":
+        what = f"{path} holds a picture of {shape[0]} colours, as tifffile saves 3 or 4 frames"
+        raise WrongAxes(what, shape, "if they are frames, give --axes TYX", colours=True)
     if axes not in {"YX", "TYX", "CYX", "TCYX", "YXS", "TYXS"}:
-        raise BadInput(
-            f"{path} has the axes {axes} (shape {shape}), but frames need T Y X or T C Y X: "
-            "convert it, or give the right axes by --axes, as in --axes TYX"
-        )
+        what = f"{path} has the axes {axes} (shape {shape}), but frames need T Y X or T C Y X"
+        raise WrongAxes(what, shape, f"convert it, or give the right axes {BY_AXES}", colours=False)
     if min(shape) < 1:
         raise BadInput(f"{path} holds no pixels (axes {axes}, shape {shape}): write it again")
     channel_axis = "page" if "C" in axes else "sample" if "S" in axes else "none"

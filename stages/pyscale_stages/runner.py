@@ -26,6 +26,7 @@ from pyscale_stages.contract import (
 )
 from pyscale_stages.errors import EXIT_FAILED, BadInput, MissingPart, as_stage_error
 from pyscale_stages.hashing import sha256_of
+from pyscale_stages.inputfiles import files_of
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure import pagecache, stamp
 from pyscale_stages.measure.spans import SpanRecorder
@@ -54,8 +55,10 @@ def run_task(
     inputs: list[Path] = []
     before: list[Residency] = []
     try:
-        inputs = _input_files(stage, spec)
-        before = [pagecache.probe(path) for path in inputs]
+        # Finding and opening each file is the cost of measuring: a folder may hold thousands.
+        with recorder.unmeasured():
+            inputs = _input_files(stage, spec)
+            before = [pagecache.probe(path) for path in inputs]
         task = Task(stage, spec, validated_params(stage, spec), recorder)
         task.prepare_output()
         verb = {"run": stage.run, "merge": stage.merge, "check": stage.check}[spec.verb]
@@ -81,6 +84,7 @@ def run_task(
         spans=recorder.spans,
         counters=used.model_copy(
             update={
+                "cpu_s": max(0.0, used.cpu_s - recorder.unmeasured_cpu_s),
                 "frames": task.frames if task else 0,
                 "objects": task.objects if task else 0,
                 "input_bytes": sum(residency.size_bytes for residency in before),
@@ -133,7 +137,7 @@ def _version(package: str) -> str:
 
 
 def _input_files(stage: Stage, spec: TaskSpec) -> list[Path]:
-    """Every file that the inputs name, in order; a folder stands for its files.
+    """Every file that the inputs name, in order; a folder stands for its files (`files_of`).
 
     What lies in a folder whose storage is measured is no input, whoever's it is.
     """
@@ -143,10 +147,7 @@ def _input_files(stage: Stage, spec: TaskSpec) -> list[Path]:
         if path in places:
             continue
         try:
-            if path.is_dir():
-                files += sorted(child for child in path.iterdir() if child.is_file())
-            elif path.exists():
-                files.append(path)
+            files += files_of(path) if path.exists() else []
         except OSError as error:
             raise BadInput(
                 f"the input {path} cannot be read ({error.strerror}): name a file or folder that "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -62,6 +62,10 @@ class Task(Generic[Params_co]):
         """Record the block as time spent in `phase`."""
         return self._recorder.span(phase)
 
+    def unmeasured(self) -> AbstractContextManager[None]:
+        """Leave the block, which only the record needs, out of the measured time."""
+        return self._recorder.unmeasured()
+
     def add_span(self, phase: Phase, start: float, end: float) -> None:
         """Record a phase that lies in the past, in seconds of the monotonic clock."""
         self._recorder.add(phase, start, end)
@@ -85,8 +89,8 @@ class Task(Generic[Params_co]):
         path = self.input(slot)
         if path is None:
             raise BadInput(f"{self.stage.name} needs the input {slot!r}: give --input {slot}=PATH")
-        movie = self.counted(Movie.open(path, axes=self.spec.axes))
-        self._fingerprints[slot] = fingerprint_of(movie.files)
+        movie = self.counted(Movie.open(path, axes=self.spec.axes, frames=self.spec.movie_frames))
+        self.know_files(slot, movie.files)
         return movie
 
     def label_movie(self, slot: str) -> Movie:
@@ -104,9 +108,10 @@ class Task(Generic[Params_co]):
             )
         return movie
 
-    def know_input(self, slot: str, fingerprint: str) -> None:
-        """Keep by what an input is known that is no movie."""
-        self._fingerprints[slot] = fingerprint
+    def know_files(self, slot: str, files: Sequence[Path]) -> None:
+        """Keep by what the files of an input are known."""
+        with self.unmeasured():
+            self._fingerprints[slot] = fingerprint_of(files)
 
     def valid_area(self, slot: str, movie: Movie) -> Movie | None:
         """Open what lies beside the frames of a slot and says which pixels the camera saw."""
@@ -115,7 +120,7 @@ class Task(Generic[Params_co]):
             return None
         area = self.counted(area)
         refuse_other(area, movie)
-        self._fingerprints[slot] = fingerprint_of((*movie.files, *area.files))
+        self.know_files(slot, (*movie.files, *area.files))
         return area
 
     def counted(self, movie: Movie) -> Movie:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -20,6 +21,15 @@ IN_PLAIN_WORDS = {
 def plural(count: int | str, word: str) -> str:
     """Count something; a count may be as it was recorded."""
     return f"{count} {word}{'s' * (str(count) != '1')}"
+
+
+def size_in_words(n_bytes: float) -> str:
+    """A size with the unit that suits it, as `1.26 kB` or `13 GB`."""
+    if n_bytes < 1000:
+        return f"{n_bytes:.0f} byte{'' if n_bytes == 1 else 's'}"
+    units = ("kB", "MB", "GB", "TB")
+    power = min(len(units), int(math.log10(n_bytes)) // 3)
+    return f"{n_bytes / 1000**power:.3g} {units[power - 1]}"
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:

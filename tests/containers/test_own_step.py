@@ -68,6 +68,20 @@ def test_it_can_write_neither_its_input_nor_the_folder_of_the_user(run, tmp_path
     assert "Read-only file system" in told
 
 
+def test_it_can_write_into_its_home_folder(run, tmp_path):
+    code, said = run("set -e; cat {file} > ~/kept; cat ~/kept > {output}/{name}.txt")
+    assert code == 0, said
+    measured = found(tmp_path)
+    output = measured.output(measured.plan.trial("step-n1-b1")) / "output"
+    assert (output / "3.txt").read_text() == "text 3"
+
+
+def test_what_can_be_written_is_told_where_a_program_tried_another_place(run):
+    code, said = run("cat {file} {output} > /kept")
+    assert code == 1
+    assert "can write only to its output, to HOME and to /tmp" in " ".join(said.split())
+
+
 def test_a_program_that_the_image_lacks_is_told_and_an_image_that_changed_is_not_taken(
     run, small_image, capsys
 ):

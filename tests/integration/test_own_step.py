@@ -79,6 +79,34 @@ def test_a_script_over_frames_in_one_line(pyscale, succeeds, home):
     assert "#SBATCH --cpus-per-task=1" in pyscale("advise").out
 
 
+PLAIN = """\
+import sys, tifffile
+source, output, window = sys.argv[1], sys.argv[2], slice(*map(int, sys.argv[4].split(":")))
+frames = tifffile.imread(source)
+tifffile.imwrite(output, (frames[window] > 100).astype("uint8"))
+"""
+
+
+def test_an_ordinary_script_of_three_frames_a_worker_is_measured(succeeds, home):
+    tifffile.imwrite(home / "six.tif", np.arange(6 * 32 * 40, dtype=np.uint16).reshape(6, 32, 40))
+    (home / "segment.py").write_text(PLAIN)
+    step = python("segment.py", "--frames", "{first}:{stop}")
+    assert SAME_BYTES[:8] in succeeds("--step", step, data=home / "six.tif").text
+
+
+def test_what_would_fail_again_is_not_to_be_tried_again(pyscale, home):
+    tifffile.imwrite(home / "six.tif", np.arange(6 * 32 * 40, dtype=np.uint16).reshape(6, 32, 40))
+    (home / "segment.py").write_text(PLAIN.replace("[window]", ""))
+    step = python("segment.py", "--frames", "{first}:{stop}")
+    told = pyscale("run", "--step", step, "--data", home / "six.tif", *FEW)
+    assert told.code == 1
+    assert "use {first} and {stop}" in told.err
+    assert "not retried, because the same input gives the same error" in told.err
+    assert "once the cause is mended, finish them with `pyscale run --resume" in told.err
+    assert "try them again" not in told.err
+    assert "Surer by" not in told.out
+
+
 def test_files_of_a_folder_with_one_call_each(succeeds, home):
     folder = home / "images"
     folder.mkdir()
@@ -189,6 +217,10 @@ def test_tiles_of_an_image_become_one_image_at_every_n(succeeds, home, few):
         (("--step", "a {inptu} {output}"), "did you mean 'input'?"),
         ((*STEP, "--merge", "frame"), "did you mean 'frames'?"),
         (("--step", "no-such {input} {output}"), "the program 'no-such' of the step is not"),
+        (
+            ("--step", f"{sys.executable} nosuch.py {{input}} {{output}}"),
+            "runs nosuch.py, which is",
+        ),
         ((*STEP, "--runtime", "apptainer"), "step is a step without an image"),
         (
             (*STEP, "--split", "none", "--scaling", "weak"),

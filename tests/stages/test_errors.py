@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from pyscale_stages.errors import EXIT_RESOURCE_EXHAUSTED, ResourceExhausted, as_stage_error
+from pyscale_stages.errors import (
+    EXIT_RESOURCE_EXHAUSTED,
+    ResourceExhausted,
+    as_stage_error,
+    said_by,
+)
 
 CUDA_SAID = (
     "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 7.93 GiB of "
@@ -107,3 +112,21 @@ def test_what_is_no_lack_of_a_resource_stays_what_it_is():
     assert as_stage_error(torch.AcceleratorError("CUDA error: unspecified launch failure")) is None
     known = ResourceExhausted("the disk is full")
     assert as_stage_error(known) is known
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("it gives no pixel size"), " (it gives no pixel size)"),
+        (EOFError(), ""),
+        (KeyError("77"), ""),
+        (KeyError(77), ""),
+        (KeyError("scale"), " ('scale' is missing)"),
+        (AssertionError("a < b"), ""),
+        (TypeError("'int' object is not iterable"), ""),
+        (AttributeError("'str' object has no attribute 'get'"), ""),
+        (RuntimeError("[enforce fail at x.cc:1] broken. See here"), " (broken)"),
+    ],
+)
+def test_what_an_error_says_is_repeated_where_it_helps_who_reads_it(error, said):
+    assert said_by(error) == said

@@ -34,7 +34,7 @@ def method_of(stage, **params):
         ("contact", {"backend": "opencl"}, "pyclesperanto 0.25"),
         ("track", {}, "laptrack 0.17"),
         ("track", {"backend": "overlap"}, "links by overlap"),
-        ("track", {"backend": "trackmate"}, "TrackMate 7, sparse LAP tracker"),
+        ("track", {"backend": "trackmate"}, "TrackMate, sparse LAP tracker"),
         ("loader", {}, "torch DataLoader 2.13, data set of pyscale"),
         ("loader", {"factory": "wsistream", "reader": "openslide"},
          "torch DataLoader 2.13, data set of wsistream, openslide reader"),

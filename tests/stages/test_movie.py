@@ -32,6 +32,19 @@ def test_a_window_of_a_stack_holds_its_frames_however_often_it_is_read(stack):
         np.testing.assert_array_equal(movie.read(2, 5, channel=0), ramp(6, 5, 7)[2:5])
 
 
+def test_colours_that_are_planes_are_channels_and_frames_where_their_number_is_known(tmp_path):
+    tifffile.imwrite(tmp_path / "c.tif", ramp(5, 3, 6, 7))
+    movie = Movie.open(tmp_path / "c.tif")
+    assert (movie.n_frames, movie.n_channels) == (5, 3)
+    np.testing.assert_array_equal(movie.read(1, 3, channel=2), ramp(5, 3, 6, 7)[1:3, 2])
+    tifffile.imwrite(tmp_path / "f.tif", ramp(4, 6, 7))
+    known = Movie.open(tmp_path / "f.tif", frames=4)
+    np.testing.assert_array_equal(known.read(1, 3, channel=0), ramp(4, 6, 7)[1:3])
+    for frames in (None, 8):
+        with refused(BadInput):
+            Movie.open(tmp_path / "f.tif", frames=frames)
+
+
 def is_open(path):
     return any(path.samefile(fd) for fd in Path("/proc/self/fd").iterdir() if fd.exists())
 

@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field, ValidationError
 
 from pyscale_stages.contract import Record
-from pyscale_stages.wording import did_you_mean, first_problem
+from pyscale_stages.wording import did_you_mean, first_problem, size_in_words
 
 
 class Inner(Record):
@@ -41,3 +41,11 @@ def test_the_first_problem_is_one_clause(given, sentence):
 
 def test_where_no_word_is_near_all_are_named():
     assert did_you_mean("zebra", ["run", "merge"]) == "choose from merge, run"
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "words"),
+    [(0, "0 bytes"), (1, "1 byte"), (1000, "1 kB"), (1260, "1.26 kB"), (13.1e9, "13.1 GB")],
+)
+def test_a_size_has_the_unit_that_suits_it(n_bytes, words):
+    assert size_in_words(n_bytes) == words

@@ -68,7 +68,7 @@ def report_runs(
         if out is not None:
             folder = out / run.path.name if len(runs) > 1 else out
         results = report_run(run, folder, options)
-        _show(folder, results, verbose=verbose)
+        _show(folder, results, verbose=verbose, with_quality=run.plan.truth is not None)
         if archived:
             _archive(run, out, options, masked=masked)
         folders.append(folder)
@@ -125,8 +125,8 @@ def _of_sizes(table: Path, beside: Iterable[Loaded]) -> Results:
     )
 
 
-def _show(folder: Path, results: Results, *, verbose: bool) -> None:
-    answer(summary_of(results, verbose=verbose))
+def _show(folder: Path, results: Results, *, verbose: bool, with_quality: bool = False) -> None:
+    answer(summary_of(results, verbose=verbose, with_quality=with_quality))
     for sentence in (*not_to_be_trusted(results.configurations), *missed(results)):
         talk(sentence)
     talk(f"report: {folder / PAGE_NAME}")

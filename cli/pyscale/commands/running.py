@@ -57,6 +57,7 @@ from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal, Listener
 from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here, written_by_owner_alone
 from pyscale.store.provenance import refuse_changed_input
+from pyscale.store.retrying import fails_again
 from pyscale.validation.expected import refuse_other_work
 from pyscale_stages.wording import plural
 
@@ -247,14 +248,15 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
             else:
                 talk(f"interrupted; nothing is lost. Finish with: {resume}")
             return EXIT_INTERRUPTED
-    answer(summary_of(results, verbose=verbose))
+    answer(summary_of(results, verbose=verbose, with_quality=plan.truth is not None))
     doubted = [*not_to_be_trusted(results.configurations), *missed(results)]
     for sentence in doubted:
         talk(sentence)
     if incomplete:
+        again = "once the cause is mended, finish them" if fails_again(run) else "try them again"
         talk(
             f"{len(incomplete)} of {len(plan.trials)} trials are not complete: "
-            f"see `pyscale status {plan.run_id}`; try them again with "
+            f"see `pyscale status {plan.run_id}`; {again} with "
             f"`pyscale run --resume {plan.run_id}`"
         )
     # Who asks whether results are right wants no workers of so small a movie.

@@ -110,6 +110,11 @@ def _tiled(image: Dataset, settings: Settings, suite: Suite) -> Dataset:
         for entry, step in suite.stages.items()
     ]
     sizes = {params.get("tile_px", TILE_PX) for params in given if params.get("split") == "tiles"}
+    if not sizes:
+        raise UserError(
+            f'the suite {suite.name} has data = "tiles", but no step that shares them: add '
+            'split = "tiles" to its steps, or leave data out'
+        )
     (tile_px, *others) = sizes
     if others or not isinstance(tile_px, int) or tile_px < 1:
         raise UserError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,25 @@ def opened(path: Path, axes: str | None) -> Finding:
         f"{filesystem_of(path).fs_type}",
         value=plural(movie.n_frames, "frame"),
     )
+
+
+def readable(path: Path, axes: str | None, channels: Mapping[str, int]) -> Iterator[Finding]:
+    """Read the first frame as stages do, and look for the channels that entries ask for."""
+    try:
+        movie = Movie.open(path, axes=axes)
+        movie.read(0, 1)
+    except BadInput as error:
+        yield refused("data.movie", error)
+        return
+    for entry, channel in channels.items():
+        if channel >= movie.n_channels:
+            s = "" if movie.n_channels == 1 else "s"
+            yield problem(
+                "data.channels",
+                f"channel of {entry} is {channel}, but {path} has {movie.n_channels} channel{s}, "
+                "counted from 0",
+                f"set {entry}.channel to at most {movie.n_channels - 1}",
+            )
 
 
 def counted(path: Path) -> Finding:

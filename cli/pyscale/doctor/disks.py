@@ -15,6 +15,7 @@ from pyscale_stages.atomic import naming
 from pyscale_stages.machine.place import with_spare
 from pyscale_stages.measure import pagecache
 from pyscale_stages.measure.mounts import filesystem_of
+from pyscale_stages.wording import size_in_words
 
 NETWORK = {
     "nfs", "nfs4", "cifs", "smb3", "lustre", "beegfs", "gpfs", "ceph", "fuse.ceph", "9p",
@@ -176,8 +177,8 @@ def place(subject: Subject) -> Iterator[Finding]:
     if free_bytes < needed_bytes:
         yield problem(
             FULL_DISK,
-            f"the tests write {needed_bytes / 1e9:.3g} GB into {path}, but its disk has "
-            f"{free_bytes / 1e9:.3g} GB left",
+            f"the tests write {size_in_words(needed_bytes)} into {path}, but its disk has "
+            f"{size_in_words(free_bytes)} left",
             "free space there, give another folder by --path, or make the tests smaller by "
             "stages.storage and stages.decompress in pyscale.toml",
         )
@@ -191,7 +192,7 @@ def place(subject: Subject) -> Iterator[Finding]:
     fs_type = filesystem_of(there).fs_type
     yield ok(
         PLACE_CHECK,
-        f"{path} is on {fs_type} and has room for the {needed_bytes / 1e9:.3g} GB of the tests",
+        f"{path} is on {fs_type} and has room for the {size_in_words(needed_bytes)} of the tests",
         value=fs_type,
     )
 

@@ -16,7 +16,7 @@ from shutil import disk_usage
 
 from pyscale.console import talk
 from pyscale.doctor.cores import memory, thread_variables
-from pyscale.doctor.data import names
+from pyscale.doctor.data import names, readable
 from pyscale.doctor.disks import FULL_DISK, nearest, page_cache, place
 from pyscale.doctor.elsewhere import misread_by_slurm, out_of_nodes_sight, overriding
 from pyscale.doctor.findings import Finding, problem, refused, warning
@@ -26,12 +26,14 @@ from pyscale.doctor.stages import distinct
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.errors import UserError
 from pyscale.executors.mps import absent, is_installed
-from pyscale.planning.plan import Plan
+from pyscale.planning.plan import Plan, TrialInput
 from pyscale.planning.suite import OWN_STEP
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.contract import Stage
 from pyscale_stages.errors import ResourceExhausted, StageError
 from pyscale_stages.libraries import how_to_install
+from pyscale_stages.registry import load_stage
+from pyscale_stages.wording import size_in_words
 
 UNANSWERED = frozenset(["slurm.commands", "slurm.controller"])
 """Checks that fail where Slurm could not be asked."""
@@ -86,6 +88,7 @@ def preflight(plan: Plan, *, asks_slurm: bool = True) -> list[Finding]:
             *overriding(os.environ),
             *(refusals(plan, plan.site) if asks_slurm else ()),
         ]
+    looks += _first_frame(plan)
     found = (finding for finding in looks if finding.status in {"problem", "warning"})
     return list({(finding.check, finding.sentence): finding for finding in found}.values())
 
@@ -144,6 +147,30 @@ def _native(entry: Entry, *, here: bool) -> Iterator[Finding]:
         yield refused(f"stage.{entry.name}.works", error, f"{entry.name}: ")
 
 
+def _first_frame(plan: Plan) -> Iterator[Finding]:
+    """Read the first frame of the movie, where stages of pyscale read it."""
+    path = plan.movie
+    if path is None or not path.exists() or plan.suite.data not in {"movie", "labels"}:
+        return
+    readers = {
+        trial.entry: trial
+        for trial in plan.trials
+        if not load_stage(trial.stage).runs_outside
+        and any(_is_of_movie(plan, item) for item in trial.inputs)
+    }
+    asked = {entry: trial.params.get("channel") for entry, trial in readers.items()}
+    channels = {entry: channel for entry, channel in asked.items() if isinstance(channel, int)}
+    if readers:
+        yield from readable(path, plan.axes, channels)
+
+
+def _is_of_movie(plan: Plan, item: TrialInput) -> bool:
+    """Whether an input has the channels of the movie: itself, or its frames after registration."""
+    if item.from_trial is None:
+        return item.path == plan.movie
+    return plan.trial(item.from_trial).stage == "register_denoise"
+
+
 def top_level(stage: Stage, params: Mapping[str, object]) -> tuple[str, ...]:
     """Packages that a stage imports with given parameters."""
     return tuple(dict.fromkeys(name.partition(".")[0] for name in stage.libraries(params)[0]))
@@ -161,18 +188,18 @@ def _surroundings(subject: Subject, movie: Path | None) -> Iterator[Finding]:
 def room(runs_folder: Path, movie_bytes: int) -> Iterator[Finding]:
     """Compare the free space of the runs' disk with the movie, which outputs are as large as."""
     free = free_bytes(runs_folder)
-    there, one = free / 2**20, movie_bytes / 2**20
+    there, one = size_in_words(free), size_in_words(movie_bytes)
     remedy = "free space there, or set runs_folder to another disk"
     if free < movie_bytes:
         full = (
-            f"{there:.1f} MiB are left for outputs of about {one:.1f} MiB each, so the disk of "
-            f"{runs_folder} is full"
+            f"the disk of {runs_folder} is too full: it has {there} left, and each stage's output "
+            f"is about {one}"
         )
         yield problem(FULL_DISK, full, remedy)
     elif free < AMPLE * movie_bytes:
         little = (
-            f"the disk of {runs_folder} has {there:.0f} MiB left, and each stage's output is "
-            f"about as large as the movie ({one:.0f} MiB)"
+            f"the disk of {runs_folder} has {there} left, and each stage's output is "
+            f"about as large as the movie ({one})"
         )
         yield warning(FULL_DISK, little, remedy)
 

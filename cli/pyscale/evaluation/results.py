@@ -54,6 +54,7 @@ from pyscale.report.write import writing_into
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest, write_manifest
+from pyscale.store.retrying import fails_again
 from pyscale.store.tables import build_tables, write_tables
 from pyscale.validation.ofrun import validation_of
 
@@ -167,7 +168,10 @@ def results_of(
             **{one.kind: MATCHING[one.kind](shown, one.points) for one in ranks},
         },
         validation=validation_of(run, trials, context.work_id, references),
-        next_runs=next_runs(
+        # More of what has just failed would only fail again.
+        next_runs=()
+        if fails_again(run)
+        else next_runs(
             curves(results.about_workers().configurations),
             results.choices,
             results.limits,

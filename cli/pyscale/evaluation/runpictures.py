@@ -70,7 +70,8 @@ def _frames_of(run: RunFolder, trial: Trial) -> Movie:
     if item.from_trial is None:
         assert item.path is not None
         return Movie.open(item.path, axes=run.plan.axes)
-    return Movie.open(run.output(run.plan.trial(item.from_trial)) / str(item.file))
+    path = run.output(run.plan.trial(item.from_trial)) / str(item.file)
+    return Movie.open(path, frames=run.plan.movie_frames)
 
 
 @dataclass(frozen=True)

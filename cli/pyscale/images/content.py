@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 import pyscale_stages
 from pyscale.errors import UserError
@@ -154,7 +155,15 @@ class Base:
         """Values for the variables of the definition."""
         if self.origin == "registry":
             return {"from": self.reference.removeprefix("docker://")}
-        return {"mirror": self.mirror or machine_mirror()}
+        mirror = self.mirror or machine_mirror()
+        address = urlsplit(mirror)
+        if "@" in address.netloc:
+            bare = address._replace(netloc=address.netloc.rpartition("@")[2]).geturl()
+            raise UserError(
+                f"the address of the mirror {bare} holds a login, which would stay in the image "
+                "and in the log of its build: name a mirror that needs none by --mirror"
+            )
+        return {"mirror": mirror}
 
 
 def choose_base(base: str | None, mirror: str | None) -> Base:

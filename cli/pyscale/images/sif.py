@@ -18,6 +18,7 @@ from pydantic import Field
 
 from pyscale.errors import UserError
 from pyscale_stages.contract import Record
+from pyscale_stages.errors import said_by
 
 # Launch script, magic, version, architecture, id, created, modified; then number of free and of
 # all descriptors, their offset and size, offset and size of the data. Little-endian, packed.
@@ -64,7 +65,7 @@ def read_sif(path: Path) -> SifHeader:
         raise UserError(f"{path} cannot be read ({error.strerror}): name a SIF file") from error
     except (struct.error, ValueError, KeyError, AttributeError, OverflowError) as error:
         raise UserError(
-            f"{path} has a damaged SIF header ({error}): build or pull the image again"
+            f"{path} has a damaged SIF header{said_by(error)}: build or pull the image again"
         ) from error
 
 
@@ -96,10 +97,8 @@ def _read(path: Path, file: BinaryIO) -> SifHeader:
     objects = [entry for entry in _DESCRIPTOR.iter_unpack(usable) if entry[1]]
     end = max((entry[5] + entry[6] for entry in objects), default=0)
     if len(usable) < len(table) or len(table) < total * _DESCRIPTOR.size or end > size_bytes:
-        raise UserError(
-            f"{path} is cut short: it has {size_bytes} bytes instead of {end}; build, pull or "
-            "copy it again"
-        )
+        whole = f" it has {size_bytes} bytes instead of {end};" if end > size_bytes else ""
+        raise UserError(f"{path} is cut short:{whole} build, pull or copy it again")
     systems = [entry[5] for entry in objects if entry[0] == _PARTITION]
     attributes: dict[str, Any] = {}
     for entry in objects:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from pyscale.store.provenance import files_of
 from pyscale.store.records import TrialCache
+from pyscale_stages.inputfiles import files_of
 from pyscale_stages.measure import pagecache
 from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState
 

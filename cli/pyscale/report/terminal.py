@@ -41,10 +41,13 @@ FACTORS = {
 }
 
 
-def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
+def summary_of(
+    results: Results, *, verbose: bool = False, with_quality: bool = False
+) -> RenderableType:
     """Lay out everything that was measured, and end with the verdict on stages over N.
 
-    `verbose` shows the factors of efficiency, the quality of each stage and all notes too.
+    `verbose` shows the factors of efficiency, the quality of each stage and all notes too;
+    `with_quality` the quality alone, as the user gave a truth.
     """
     of_kinds = [line for one in sections_of(results) for line in summary_of_kind(one)]
     about_n = results.about_workers()
@@ -53,8 +56,8 @@ def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
     left = about_n.configurations
     if verbose and not left.is_empty():
         told.append(summary(left, results.context.works))
-    elif any(work.asked for work in results.context.works.values()):
-        # A suite that asks for quality is run to read it.
+    elif with_quality or any(work.asked for work in results.context.works.values()):
+        # A suite that asks for quality is run to read it, as is one with a truth.
         told += _right(curves(left), results.context.works)
     versions = results.versions
     if versions is not None:

@@ -16,10 +16,9 @@ from pyscale.processes import ran
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.hashing import sha256_of
+from pyscale_stages.inputfiles import files_of
 
 PROVENANCE_FILE = "provenance.json"
-ZARR = ".zarr"
-"""Ending of the name of an image that is a folder."""
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
 
@@ -128,27 +127,6 @@ def _is_same(before: InputFile, file: Path) -> bool:
     if now.st_size != before.size_bytes:
         return False
     return now.st_mtime_ns == before.modified_ns or sha256_of(file) == before.sha256
-
-
-def files_of(path: Path) -> list[Path]:
-    """The file, or the files of the folder with those of images that are folders, and tiles."""
-    if not path.is_dir():
-        return [path, *_tiles_of(path)]
-    if path.suffix == ZARR:
-        return _all_below(path)
-    entries = list(path.iterdir())
-    files = {entry for entry in entries if entry.is_file()}
-    tiles = {tile for file in files for tile in _tiles_of(file)}
-    chunks = {file for entry in entries if entry.suffix == ZARR for file in _all_below(entry)}
-    return sorted(files | tiles | chunks)
-
-
-def _tiles_of(file: Path) -> list[Path]:
-    return _all_below(file.with_suffix("")) if file.suffix == ".mrxs" else []
-
-
-def _all_below(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.rglob("*") if file.is_file())
 
 
 def _named_files(datasets: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:

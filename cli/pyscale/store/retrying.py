@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pyscale.store.folder import RunFolder
+from pyscale.store.taskfiles import read_task
 from pyscale_stages.contract import TaskError
 from pyscale_stages.errors import EXIT_BAD_INPUT
 
@@ -17,3 +19,11 @@ def why_not_again(error: TaskError) -> str | None:
     if error.kind in LIMITS:
         return "the same request would end the same way"
     return None
+
+
+def fails_again(run: RunFolder) -> bool:
+    """Whether a task of a run failed in a way that the same command would repeat."""
+    records = (
+        read_task(run.task(trial, task)) for trial in run.plan.trials for task in trial.tasks
+    )
+    return any(record.error and why_not_again(record.error) for record in records)

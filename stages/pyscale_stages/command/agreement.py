@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyscale_stages.command.calling import execute
+from pyscale_stages.command.calling import execute, written_movie
 from pyscale_stages.command.params import CHECKS, CommandParams
 from pyscale_stages.command.tables import read_table
 from pyscale_stages.contract import Agreement
@@ -83,7 +83,7 @@ def _by_command(task: Task[CommandParams], reference: Path, other: Path) -> Agre
 
 def _of_labels(reference: Path, other: Path) -> Agreement:
     """Compare label images by their cells, whatever numbers these have."""
-    first, second = Movie.open(reference), Movie.open(other)
+    first, second = written_movie(reference), written_movie(other)
     if (first.n_frames, first.shape_yx) != (second.n_frames, second.shape_yx):
         raise BadInput(
             f"{reference} and {other} have other numbers or sizes of frames, so no cells can be "
@@ -112,7 +112,7 @@ def _difference(reference: Path, other: Path, tolerance: float) -> Difference:
     suffix = reference.suffix.lower()
     try:
         if suffix in {".tif", ".tiff"}:
-            return _of_images(Movie.open(reference), Movie.open(other), tolerance)
+            return _of_images(written_movie(reference), written_movie(other), tolerance)
         if suffix in {".csv", ".tsv", ".parquet"}:
             return _of_tables(read_table(reference), read_table(other), tolerance)
     except BadInput:

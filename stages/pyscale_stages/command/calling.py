@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pyscale_stages.command.environment import environment_of, in_container
+from pyscale_stages.command.environment import environment_of, in_container, seen_inside
 from pyscale_stages.command.heard import Heard
 from pyscale_stages.command.meeting import Party
 from pyscale_stages.command.params import CommandParams
@@ -15,7 +15,7 @@ from pyscale_stages.command.placeholders import PARAMS, Value, filled
 from pyscale_stages.command.process import Call, run_command
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie
+from pyscale_stages.movie import Movie, WrongAxes
 from pyscale_stages.task import Task
 from pyscale_stages.telling import TOLD_VARIABLE
 from pyscale_stages.wording import plural
@@ -72,6 +72,7 @@ def execute(
         told = Path(scratch, "told", "spans.jsonl")
         told.parent.mkdir()
         words = filled(command, values, shell=params.shell)
+        variables = {**environment_of(params), **own}
         if params.image is not None:
             output = party.output.parent if party else task.spec.output or Path(scratch)
             shown = (*SEEN_INSIDE, *(OF_NETWORKS if party else ()))
@@ -84,13 +85,13 @@ def execute(
                 writes=[told.parent],
                 output=output.absolute(),
                 scratch=Path(scratch),
-                environment={**seen, **own, TOLD_VARIABLE: str(told)},
                 device=task.spec.device,
             )
+            variables |= seen_inside(params.image, {**seen, **own, TOLD_VARIABLE: str(told)})
         call = Call(
             words,
             params.folder,
-            {**environment_of(params), **own},
+            variables,
             told=told,
             reads=inputs,
             in_image=params.image is not None,
@@ -105,7 +106,7 @@ def execute(
     for sentence in dict.fromkeys(heard.unread):
         task.warn(sentence, "unread-metric")
     for name in dict.fromkeys(heard.unknown):
-        task.warn(f"the command names a phase {name!r}, which there is not", "unknown-phase")
+        task.warn(f"the command names an unknown phase {name!r}", "unknown-phase")
     if task.spec.verb == "run" and party is None and heard.read_nothing:
         warn_of_nothing_read(task)
     if heard.left_running:
@@ -119,7 +120,7 @@ def execute(
 
 def warn_of_nothing_read(task: Task[CommandParams]) -> None:
     """Say that a command never opened its input."""
-    task.warn("the command never opened what it should read: see its words", "input-unread")
+    task.warn("the command never opened its input: see `pyscale status --log`", "input-unread")
 
 
 def left_at(
@@ -140,15 +141,32 @@ def left_at(
             "overwrote others: name files by {name}, as in {output}/{name}.png"
         )
     if frames is not None:
-        try:
-            found = Movie.open(output).n_frames
-        except BadInput as error:
-            raise BadInput(f"what the command wrote is no movie: {error}") from error
+        found = written_movie(output, frames).n_frames
         if found != frames:
             raise BadInput(
-                f"the command wrote {found} frames to {output.name}, and was given {frames}"
+                f"the command wrote {found} frames to {output.name}, and was given {frames}: use "
+                "{first} and {stop}, the window that it is to process"
             )
     return files
+
+
+WITH_AXES = "metadata={'axes': 'TYX'}"
+
+
+def written_movie(path: Path, frames: int | None = None) -> Movie:
+    """Open what the command wrote; `frames`: how many it should be, any number by default."""
+    try:
+        return Movie.open(path, frames=frames)
+    except WrongAxes as error:
+        if error.colours and frames is None:
+            return Movie.open(path, frames=error.shape[0])
+        what = f"what the command wrote is not a movie ({error.what})"
+        if error.colours:
+            what = f"tifffile saved your {error.shape[0]} frames as colours of one picture ({path})"
+        channels = "" if error.colours else ", or TCYX with channels"
+        raise BadInput(f"{what}: write with {WITH_AXES}{channels}") from error
+    except BadInput as error:
+        raise BadInput(f"what the command wrote is not a movie: {error}") from error
 
 
 def _as_text(value: object) -> str:

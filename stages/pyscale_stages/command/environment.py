@@ -31,7 +31,6 @@ def in_container(
     writes: Iterable[Path],
     output: Path,
     scratch: Path,
-    environment: Mapping[str, str],
     device: Device,
 ) -> list[str]:
     """Command line that runs words in an image, which need not know pyscale.
@@ -48,9 +47,15 @@ def in_container(
         line.append("--rocm" if AMD_DEVICE.exists() and not NVIDIA_DEVICE.exists() else "--nv")
     for bind in task_binds(output, [*reads, folder], writes):
         line += bind.option()
-    for name, value in environment.items():
-        line += ["--env", f"{name}={value}"]
     return [*line, str(image), *words]
+
+
+def seen_inside(image: Path, variables: Mapping[str, str]) -> dict[str, str]:
+    """Variables for the container program's own process, by which these reach the inside."""
+    # By its option --env a comma would begin another variable.
+    is_apptainer = Path(engine_for(image)).resolve().name == "apptainer"
+    prefix = "APPTAINERENV_" if is_apptainer else "SINGULARITYENV_"
+    return {f"{prefix}{name}": value for name, value in variables.items()}
 
 
 def engine_for(image: Path) -> str:
@@ -95,7 +100,9 @@ def environment_of(params: CommandParams) -> dict[str, str]:
         return variables
     prefix = params.environment
     if not (prefix / "bin").is_dir():
-        raise BadInput(f"{prefix} is no environment, as it has no bin: name its prefix")
+        raise BadInput(
+            f"{prefix} is not the prefix of an environment (it has no folder bin): name the prefix"
+        )
     kind = "CONDA_PREFIX" if (prefix / "conda-meta").is_dir() else "VIRTUAL_ENV"
     path = f"{prefix / 'bin'}{os.pathsep}{variables.get('PATH', '')}"
     return {**variables, "PATH": path, kind: str(prefix)}

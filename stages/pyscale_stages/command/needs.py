@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale_stages.command.environment import container_program, found_program, versions_of
-from pyscale_stages.command.params import CommandParams
+from pyscale_stages.command.params import SCRIPTS, CommandParams
+from pyscale_stages.command.placeholders import fields_of
+from pyscale_stages.errors import BadInput
 from pyscale_stages.needs import Needs
 
 if TYPE_CHECKING:
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
 def look(params: CommandParams, _device: str, here: bool) -> None:
     """Find the program and its version; of an image that will be pulled, what runs it."""
+    _refuse_absent_script(params, here=here)
     if not here:
         return
     image = params.image
@@ -22,6 +26,23 @@ def look(params: CommandParams, _device: str, here: bool) -> None:
         return
     found_program(params)
     versions_of(params)
+
+
+def _refuse_absent_script(params: CommandParams, *, here: bool) -> None:
+    """Raise where the script that an interpreter is to run is not there."""
+    words = [word for text in params.command for word in text.split()]
+    # What follows an option may be its value; code by -c, and modules by -m, are no files.
+    named = next(iter(words[1:]), "")
+    if Path(named).suffix not in SCRIPTS or fields_of(named):
+        return
+    # A path of its own may be one of the image, or of the nodes.
+    if Path(named).is_absolute() and (params.image is not None or not here):
+        return
+    if not (params.folder / named).is_file():
+        raise BadInput(
+            f"the command runs {named}, which is not a file in {params.folder.absolute()}: correct "
+            "its name, or write its path"
+        )
 
 
 def try_out(trying: Trying) -> None:

@@ -222,7 +222,7 @@ def _words(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
-        raise ValueError(f"{text!r} is no command line: {error}") from error
+        raise ValueError(f"{text!r} is not a command line: {error}") from error
 
 
 def _refuse_wrong_words(
@@ -243,7 +243,7 @@ def _refuse_wrong_words(
 def _refuse_unknown(named: set[str], known: set[str]) -> None:
     for name in sorted(named - known):
         raise ValueError(
-            f"the command names {{{name}}}, which there is not; {did_you_mean(name, known)}"
+            f"unknown placeholder {{{name}}} in the command; {did_you_mean(name, known)}"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -14,11 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 
+from pyscale_stages.binds import HOME
 from pyscale_stages.command.heard import Heard
 from pyscale_stages.command.outside import FirstOpen, runs_in_container
 from pyscale_stages.errors import BadInput, MissingPart, StageError
 from pyscale_stages.telling import TOLD_VARIABLE
 
+READ_ONLY = os.strerror(errno.EROFS)
+CAN_BE_WRITTEN = f"in an image a step can write only to its output, to HOME and to {HOME}"
 LOOK_S = 0.01
 """Between two looks whether a container has started; it takes some tenths of a second."""
 PIPE_BYTES = 1 << 20
@@ -107,7 +111,8 @@ class Running:
         else:
             how = f"failed with exit code {heard.returncode}"
         words = f"; its last lines: {' / '.join(heard.last_lines)}" if heard.last_lines else ""
-        return f"the command of the step {how}{words}"
+        hint = f"; {CAN_BE_WRITTEN}" if self._call.in_image and READ_ONLY in words else ""
+        return f"the command of the step {how}{words}{hint}"
 
     def _listen(self) -> bool:
         """Hear it until it ends; return whether it did so in time."""

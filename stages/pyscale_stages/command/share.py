@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.command.tiles import TILES_FOLDER, cut_frames, cut_tile, tiles_of
 from pyscale_stages.errors import BadInput
-from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.movie import Movie, files_in
 from pyscale_stages.task import Task
 
@@ -49,7 +48,7 @@ def share_of(task: Task[CommandParams]) -> Iterator[Share]:
 def files_of(folder: Path) -> tuple[Path, ...]:
     """Files of a folder in the natural order of their names, but for hidden ones."""
     if not folder.is_dir():
-        raise BadInput(f"{folder} is no folder: a step that shares files needs a folder of them")
+        raise BadInput(f"{folder} is not a folder: a step that shares files needs a folder of them")
     found = files_in(folder)
     if not found:
         raise BadInput(f"the folder {folder} holds no file: name one that does")
@@ -66,7 +65,7 @@ def _part(task: Task[CommandParams], of_what: str, count: int, path: Path) -> tu
 def _of_files(task: Task[CommandParams], folder: Path, scratch: Path) -> Share:
     files = files_of(folder)
     start, stop = _part(task, "files", len(files), folder)
-    task.know_input("input", fingerprint_of(files))
+    task.know_files("input", files)
     own = files[start:stop]
     values = {"input": str(folder)}
     if task.params.a_call_per_file:
@@ -80,7 +79,7 @@ def _of_files(task: Task[CommandParams], folder: Path, scratch: Path) -> Share:
 def _of_tiles(task: Task[CommandParams], path: Path, scratch: Path) -> Share:
     params = task.params
     movie = Movie.open(path, axes=task.spec.axes)
-    task.know_input("input", fingerprint_of(movie.files))
+    task.know_files("input", movie.files)
     tiles = tiles_of(movie.shape_yx, params.tile_px, params.margin_px)
     start, stop = _part(task, "tiles", len(tiles), path)
     folder = task.output / TILES_FOLDER
@@ -112,7 +111,7 @@ def _of_frames(task: Task[CommandParams], path: Path, scratch: Path) -> Share:
         if not path.exists():
             raise BadInput(f"{path} is not there: name what the step reads")
         files = files_of(path) if path.is_dir() else (path,)
-        task.know_input("input", fingerprint_of(files))
+        task.know_files("input", files)
     numbers = {"first": start, "stop": stop, "frames": stop - start}
     values = {"input": str(path), **{name: str(number) for name, number in numbers.items()}}
     return Share((start, stop), whole, (values,), reads)

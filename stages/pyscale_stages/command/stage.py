@@ -16,6 +16,7 @@ from pyscale_stages.command.calling import (
     left_at,
     output_of,
     warn_of_nothing_read,
+    written_movie,
 )
 from pyscale_stages.command.environment import versions_of
 from pyscale_stages.command.meeting import met
@@ -33,7 +34,6 @@ from pyscale_stages.command.tiles import (
 )
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
 
@@ -63,10 +63,12 @@ def join(task: Task[CommandParams], windows: Sequence[Part]) -> None:
         outputs = [path for path, _ in parts]
     match params.joined:
         case "frames":
-            join_frames([Movie.open(path) for path in outputs], output)
+            movies = [written_movie(path, stop - first) for path, (first, stop) in parts]
+            join_frames(movies, output)
         case "tiles":
             shape = kept_shape(windows[0][0])
-            join_tiles(outputs, tiles_of(shape, params.tile_px, params.margin_px), output)
+            movies = [written_movie(path) for path in outputs]
+            join_tiles(movies, tiles_of(shape, params.tile_px, params.margin_px), output)
         case "tables":
             write_table(appended(parts, params.offset), output)
         case "folder":
@@ -100,7 +102,8 @@ def run(task: Task[CommandParams]) -> None:
         _run_rank(task)
     else:
         _run_share(task)
-    task.versions |= versions_of(task.params)
+    with task.unmeasured():
+        task.versions |= versions_of(task.params)
 
 
 def _run_rank(task: Task[CommandParams]) -> None:

@@ -107,9 +107,8 @@ def join_frames(movies: Sequence[Movie], whole: Path) -> None:
     write_pages(whole, pages, _shape(first, frames, first.shape_yx), first.dtype)
 
 
-def join_tiles(paths: Sequence[Path], tiles: Sequence[Tile], whole: Path) -> None:
+def join_tiles(movies: Sequence[Movie], tiles: Sequence[Tile], whole: Path) -> None:
     """Put the outputs of all tiles, without their margins, into one image of all frames."""
-    movies = [Movie.open(path) for path in paths]
     first = movies[0]
     kind = (first.n_frames, first.n_channels)
     for movie, tile in zip(movies, tiles, strict=True):

@@ -17,6 +17,7 @@ from typing import Any
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
 from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.task import Task
+from pyscale_stages.wording import size_in_words
 
 SPARE_SHARE = 0.05
 """Room that is wanted beyond the files: a full filesystem is slow, and its blocks are whole."""
@@ -61,8 +62,8 @@ def refuse_lack_of_space(needed: Mapping[Path, int], lower: str) -> None:
         free = shutil.disk_usage(folders[0]).free
         if wanted > free:
             raise ResourceExhausted(
-                f"the test files need {wanted / 1e9:.3g} GB, but {folders[0]} has "
-                f"{free / 1e9:.3g} GB free: free space there, name another place, or {lower}"
+                f"the test files need {size_in_words(wanted)}, but {folders[0]} has "
+                f"{size_in_words(free)} free: free space there, name another place, or {lower}"
             )
 
 

@@ -40,6 +40,8 @@ class SpanRecorder:
         process_start = process_start_monotonic_s()
         spawned = float(os.environ.get(SPAWN_VARIABLE, process_start))
         self.start_monotonic_s = spawned
+        self.unmeasured_cpu_s = 0.0
+        """Processor time of this process in blocks that do not count."""
         python_from = spawned
         if os.environ.get(CONTAINER_VARIABLE):
             # Where the runscript does not tell, the interpreter begins with its process.
@@ -60,6 +62,23 @@ class SpanRecorder:
         finally:
             self._end_part()
             self._open.pop()
+
+    @contextmanager
+    def unmeasured(self) -> Iterator[None]:
+        """Take the block out of the measured time, as if all before it had been that much later."""
+        self._end_part()
+        begin, cpu_s = time.monotonic(), time.process_time()
+        try:
+            yield
+        finally:
+            took_s = time.monotonic() - begin
+            self.unmeasured_cpu_s += time.process_time() - cpu_s
+            self.start_monotonic_s += took_s
+            before, self._spans = self._spans, []
+            for span in before:
+                start, end = span.start_monotonic_s, span.end_monotonic_s
+                self.add(span.phase, start + took_s, end + took_s)
+            self._since = begin + took_s
 
     def _end_part(self) -> None:
         """Record what the innermost open span has lasted since it began or went on."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from pyscale_stages.errors import BadInput, short
+from pyscale_stages.errors import BadInput, said_by, short
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.reconstruct.params import ReconstructParams
 
@@ -70,7 +70,7 @@ def _fill(network: torch.nn.Module, file: Path, params: ReconstructParams) -> No
         weights: Any = torch.load(file, map_location="cpu", weights_only=True)
     except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
         raise BadInput(
-            f"the weights {file} are not a readable torch file ({short(error)}): name the state "
+            f"the weights {file} are not a readable torch file{said_by(error)}: name the state "
             "of a DRUNet that torch.save wrote"
         ) from error
     if not isinstance(weights, dict) or not all(isinstance(name, str) for name in weights):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.contract import Agreement
-from pyscale_stages.errors import BadInput, StageError
+from pyscale_stages.errors import BadInput, StageError, said_by
 from pyscale_stages.moviewriter import CLASSIC_TIFF_BYTES
 from pyscale_stages.reconstruct.params import IMAGE, ReconstructParams
 from pyscale_stages.reconstruct.tiles import interior_mask
@@ -74,7 +74,7 @@ def read_image(folder: Path) -> Image:
             image: Image = series.asarray(maxworkers=1)
     except (OSError, ValueError, IndexError, KeyError, struct.error) as error:
         raise BadInput(
-            f"{path} is missing or damaged ({error}): run the reconstruction again"
+            f"{path} is missing or damaged{said_by(error)}: run the reconstruction again"
         ) from error
     return image
 

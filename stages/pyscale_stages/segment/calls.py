@@ -75,7 +75,9 @@ def load_for_tasks(task: Task, model: Model) -> None:
     with task.span("model_load"):
         segmenter = model.build(prepared_device(spec.device, threads=1, seed=spec.seed))
         states = (torch.get_rng_state(), np.random.get_state())  # noqa: NPY002 - Cellpose's
-        _LOADED[model, spec.device, spec.seed] = _Loaded(segmenter, _weights_of(model), states)
+        with task.unmeasured():
+            versions = _weights_of(model)
+        _LOADED[model, spec.device, spec.seed] = _Loaded(segmenter, versions, states)
 
 
 def _weights_of(model: Model) -> dict[str, str]:
@@ -156,7 +158,8 @@ class ModelCalls:
             wait_for(self._device)
             build_s = time.monotonic() - start
             if not self._task.samples:
-                self._task.versions |= _weights_of(self._model)
+                with self._task.unmeasured():
+                    self._task.versions |= _weights_of(self._model)
         return self._segmenter, build_s
 
     def _loaded(self) -> Segmenter | None:

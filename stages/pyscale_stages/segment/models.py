@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy.typing as npt
 
 from pyscale_stages.contract import Surroundings
-from pyscale_stages.errors import BadInput, MissingPart, short
+from pyscale_stages.errors import BadInput, MissingPart, said_by
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.spans import CONTAINER_VARIABLE
 from pyscale_stages.movie import Pixels
@@ -241,7 +241,7 @@ def read_state(path: Path, *, mapped: bool = False) -> State:
         state: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
     except Exception as error:  # pickle, zip and torch each have their own kinds
         raise BadInput(
-            f"{path} is not readable as network weights ({type(error).__name__}: {short(error)}): "
+            f"{path} is not readable as network weights{said_by(error)}: "
             "name a weights file of Cellpose, or copy this one again"
         ) from error
     if not isinstance(state, dict):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, said_by
 from pyscale_stages.movie import Movie
 from pyscale_stages.slides.reading import check_readable
 from pyscale_stages.slides.slide import (
@@ -90,8 +90,8 @@ def _openslide(path: Path) -> openslide.OpenSlide:
         return openslide.OpenSlide(path)
     except openslide.OpenSlideError as error:
         raise BadInput(
-            f"{path} is not a slide that OpenSlide can read ({error}): copy it again if it is "
-            "damaged, or remove it from the folder"
+            f"{path} is not a slide that OpenSlide can read{said_by(error)}: copy it again if it "
+            "is damaged, or remove it from the folder"
         ) from error
 
 
@@ -136,8 +136,8 @@ def _tiffslide(path: Path) -> tiffslide.TiffSlide:
         _ = slide.level_dimensions, slide.properties
     except DAMAGE as error:
         raise BadInput(
-            f"{path} is not a slide that TiffSlide can read ({error}): copy it again if it is "
-            "damaged, or remove it from the folder"
+            f"{path} is not a slide that TiffSlide can read{said_by(error)}: copy it again if it "
+            "is damaged, or remove it from the folder"
         ) from error
     return slide
 

@@ -13,7 +13,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, said_by
 
 COARSER = 1.25
 """Scanners differ by less at one magnification; the next one is twice as coarse."""
@@ -126,8 +126,8 @@ class Slide(ABC):
 
     def _unreadable(self, where: object, error: Exception) -> BadInput:
         return BadInput(
-            f"{self.path} cannot be read at {where} ({error}): it is damaged; copy it again, or "
-            "remove it from the folder"
+            f"{self.path} cannot be read at {where}{said_by(error)}: it is damaged; copy it again, "
+            "or remove it from the folder"
         )
 
     def __enter__(self) -> Self:

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, said_by
 from pyscale_stages.slides.reading import check_readable
 from pyscale_stages.slides.slide import Level, levels_of, number_said
 from pyscale_stages.slides.tiledecode import TileDecoder
@@ -52,8 +52,8 @@ def opened(path: Path) -> Iterator[tifffile.TiffFile]:
             yield tiff
     except DAMAGE as error:
         raise BadInput(
-            f"{path} is not a readable slide, or is damaged ({error}): copy it again, or remove "
-            "it from the folder"
+            f"{path} is not a readable slide, or is damaged{said_by(error)}: copy it again, or "
+            "remove it from the folder"
         ) from error
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, said_by
 from pyscale_stages.slides.reading import check_readable
 from pyscale_stages.slides.slide import PerProcess, Pixels, Region, Slide, levels_of
 
@@ -79,8 +79,8 @@ def _open(path: Path) -> list[zarr.Array[Any]]:
         arrays = [group[str(level["path"])] for level in image["datasets"]]
     except Exception as error:  # as above
         raise BadInput(
-            f"{path} lacks a level that its description names ({error}): it is damaged; copy it "
-            "again"
+            f"{path} lacks a level that its description names{said_by(error)}: it is damaged; copy "
+            "it again"
         ) from error
     if not arrays or not all(isinstance(array, zarr.Array) for array in arrays):
         raise BadInput(f"{path} names no arrays as its levels: convert it to OME-Zarr again")
@@ -114,7 +114,7 @@ _NOT_AS_DESCRIBED = (ValueError, LookupError, TypeError, AttributeError)
 
 def _wrongly_described(path: Path, error: Exception) -> BadInput:
     return BadInput(
-        f"{path} has invalid OME-Zarr metadata ({type(error).__name__}: {error}): it is damaged; "
+        f"{path} has invalid OME-Zarr metadata{said_by(error)}: it is damaged; "
         "copy it again, or convert it to OME-Zarr again"
     )
 

@@ -21,6 +21,7 @@ from pyscale_stages.track.lineage import (
     links_of,
     of_table,
     read_tracks,
+    unbroken,
 )
 from pyscale_stages.truth.reading import kind_of, own_tracks
 from pyscale_stages.windows import common_window, folders_to_check, same_bytes
@@ -172,9 +173,11 @@ def ctc_measures(
     from ctc_metrics.metrics import det, lnk, tra
     from ctc_metrics.utils.representations import count_acyclic_graph_correction_operations
 
+    # A track of the challenge has no hole: what goes on after one is judged as it is exported.
+    (true, true_parents), (found, found_parents) = unbroken(true), unbroken(found)
     costs = count_acyclic_graph_correction_operations(
-        _table(true, frames),
-        _table(found, frames),
+        _table(true, true_parents, frames),
+        _table(found, found_parents, frames),
         # The library takes the labels of a frame for sorted, as those of masks are.
         _by_frame(true, np.argsort(true.track_id), frames),
         _by_frame(found, np.argsort(found.track_id), frames),
@@ -186,7 +189,7 @@ def ctc_measures(
     return {"ctc_det": det(**costs), "ctc_tra": tra(**costs)[0], "ctc_lnk": lnk(**costs)}
 
 
-def _table(tracks: Tracks, frames: tuple[int, int]) -> npt.NDArray[np.int64]:
+def _table(tracks: Tracks, parents: Ints, frames: tuple[int, int]) -> npt.NDArray[np.int64]:
     """Track, first and last frame, and parent or 0, one row for each track."""
     ids, place = np.unique(tracks.track_id, return_inverse=True)
     rows = np.zeros((len(ids), 4), np.int64)
@@ -194,7 +197,7 @@ def _table(tracks: Tracks, frames: tuple[int, int]) -> npt.NDArray[np.int64]:
     rows[:, 1] = np.iinfo(np.int64).max
     np.minimum.at(rows[:, 1], place, tracks.detections.frame)
     np.maximum.at(rows[:, 2], place, tracks.detections.frame)
-    rows[np.searchsorted(ids, tracks.splits[:, 1]), 3] = tracks.splits[:, 0]
+    rows[:, 3] = parents
     # The library takes the first list for frame 0.
     rows[:, 1:3] -= frames[0]
     return rows

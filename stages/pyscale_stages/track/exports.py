@@ -20,7 +20,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.track.detections import Ints
-from pyscale_stages.track.lineage import Tracks, links_of, read_tracks, tracks_of
+from pyscale_stages.track.lineage import Tracks, links_of, read_tracks, unbroken
 from pyscale_stages.truth.cells import renumbered
 from pyscale_stages.windows import read_window
 
@@ -92,18 +92,6 @@ def export_ctc(folder: Path, labels: Movie | None, output: Path) -> None:
             tifffile.imwrite(path, ids[numbered], compression="zlib")
     # Last, so that a folder with a table is complete.
     write_atomically(output / TABLE_FILE, table_of(tracks, parents))
-
-
-def unbroken(tracks: Tracks) -> tuple[Tracks, Ints]:
-    """Cut tracks where they miss a frame; also give the track that each continues, by id, or 0."""
-    cells, links = tracks.detections, links_of(tracks)
-    earlier, later = links.T
-    goes_on = tracks.track_id[earlier] == tracks.track_id[later]
-    goes_on &= cells.frame[later] == cells.frame[earlier] + 1
-    pieces = tracks_of(cells, links[goes_on])
-    parents = np.zeros(int(pieces.track_id.max(initial=0)), dtype=np.int64)
-    parents[pieces.track_id[later[~goes_on]] - 1] = pieces.track_id[earlier[~goes_on]]
-    return pieces, parents
 
 
 def table_of(tracks: Tracks, parents: Ints) -> str:

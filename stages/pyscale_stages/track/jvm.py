@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,12 @@ from pyscale_stages.track.params import TrackParams
 
 MAVEN_COORDINATES = ("net.imagej:imagej:2.16.0", "sc.fiji:TrackMate:7.14.0")
 JARS_VARIABLE = "PYSCALE_TRACKMATE_JARS"
+KNOWN_TRACKMATE = "TrackMate 7.10 or newer"
+OTHER_JARS = f"name another Fiji folder as trackmate_jars or in {JARS_VARIABLE}"
+FIJI_FOLDERS = ("jars", "plugins")
+"""Folders of a Fiji with jars that it runs; its others belong to its own Java and to tools."""
+CLASS_FILES_OF_JAVA_1 = 44
+"""Version of its class files; each later Java counts one more."""
 HEAP_SHARE = 0.75
 """Share of the job's memory for Java's heap; Python and Java's own tables need the rest."""
 MIB = 1 << 20
@@ -41,8 +50,8 @@ def configure(*, from_maven: bool, threads: int, heap_mib: int | None) -> None:
         jpype.getDefaultJVMPath()
     except jpype.JVMNotFoundException as error:
         raise MissingPart(
-            "the backend trackmate needs Java 11 or newer, which was not found: "
-            "install OpenJDK 17 or set JAVA_HOME to it"
+            "the backend trackmate needs Java 11 or newer, and 21 or newer for TrackMate 8.1.1 "
+            "or newer, but no Java was found: install OpenJDK 21 or set JAVA_HOME to it"
         ) from error
     # pyimagej 1.8.0 fails with "never"; Java was found above, so "auto" fetches none either.
     scyjava.config.set_java_constraints(fetch="auto")
@@ -114,8 +123,9 @@ def surroundings(params: TrackParams) -> Surroundings:
 
 
 def trackmate_jars(folder: Path) -> list[str]:
-    """All jars below a folder that holds TrackMate."""
-    jars = sorted(folder.rglob("*.jar"))
+    """All jars below a folder that holds TrackMate; of a Fiji folder those that it runs."""
+    own = [place for name in FIJI_FOLDERS if (place := folder / name).is_dir()]
+    jars = sorted(jar for place in own or [folder] for jar in place.rglob("*.jar"))
     if not any(jar.name.startswith("TrackMate") for jar in jars):
         raise MissingPart(
             f"{folder} holds no TrackMate jar: name a Fiji folder, or a folder with "
@@ -123,6 +133,65 @@ def trackmate_jars(folder: Path) -> list[str]:
             f"{JARS_VARIABLE}"
         )
     return [str(jar) for jar in jars]
+
+
+@contextmanager
+def errors_in_words() -> Iterator[None]:
+    """Say what jars lack, or that memory ran out, in place of errors of Java."""
+    from scyjava import jimport
+
+    out_of_memory = jimport("java.lang.OutOfMemoryError")
+    linkage = jimport("java.lang.LinkageError")
+    try:
+        yield
+    except out_of_memory as error:
+        raise heap_ran_out() from error
+    except linkage as error:
+        raise _lack_of_jars(str(error)) from error
+
+
+def heap_ran_out() -> ResourceExhausted:
+    """Say that the heap was too small, and which parameter sets it."""
+    from scyjava import jimport
+
+    heap_mib = int(jimport("java.lang.Runtime").getRuntime().maxMemory()) // MIB
+    return ResourceExhausted(
+        f"Java's heap of {heap_mib} MiB ran out: raise trackmate_heap_mib and the memory of the "
+        "job, or give each worker fewer frames"
+    )
+
+
+def _lack_of_jars(said: str) -> MissingPart:
+    """What an error says that Java raised when it loaded a class."""
+    wanted = re.search(r"class file version (\d+)", said)
+    if wanted is not None:
+        needed = int(wanted[1]) - CLASS_FILES_OF_JAVA_1
+        return MissingPart(
+            f"these jars of TrackMate need Java {needed}, but Java {java_version()} runs: install "
+            f"OpenJDK {needed} or set JAVA_HOME to it, or {OTHER_JARS}"
+        )
+    lacking = said.rpartition(": ")[2].strip().replace("/", ".") or "a class"
+    return MissingPart(
+        f"TrackMate cannot be loaded, because its jars lack {lacking} or do not fit each other: "
+        f"{OTHER_JARS}, with {KNOWN_TRACKMATE} and all its dependencies"
+    )
+
+
+def java_version() -> str:
+    """Version of the Java that runs."""
+    from scyjava import jimport
+
+    return str(jimport("java.lang.System").getProperty("java.version"))
+
+
+def versions() -> dict[str, str]:
+    """Versions of TrackMate and Java, and of pyimagej where it brought them."""
+    from scyjava import jimport
+
+    with errors_in_words():
+        trackmate = str(jimport("fiji.plugin.trackmate.TrackMate").PLUGIN_NAME_VERSION)
+    fetched_by = {"pyimagej": version("pyimagej")} if "imagej" in sys.modules else {}
+    return {"TrackMate": trackmate.removeprefix("v"), "Java": java_version(), **fetched_by}
 
 
 def java_map(settings: Mapping[str, Setting]) -> Any:

@@ -97,6 +97,18 @@ def links_of(tracks: Tracks) -> Ints:
     return by_later(np.concatenate([along, across]))
 
 
+def unbroken(tracks: Tracks) -> tuple[Tracks, Ints]:
+    """Cut tracks where they miss a frame; also give the track that each continues, by id, or 0."""
+    cells, links = tracks.detections, links_of(tracks)
+    earlier, later = links.T
+    goes_on = tracks.track_id[earlier] == tracks.track_id[later]
+    goes_on &= cells.frame[later] == cells.frame[earlier] + 1
+    pieces = tracks_of(cells, links[goes_on])
+    parents = np.zeros(int(pieces.track_id.max(initial=0)), dtype=np.int64)
+    parents[pieces.track_id[later[~goes_on]] - 1] = pieces.track_id[earlier[~goes_on]]
+    return pieces, parents
+
+
 def by_later(links: Ints) -> Ints:
     """Order links by their later detection, which is part of one link only."""
     return links[np.argsort(links[:, 1], kind="stable")]

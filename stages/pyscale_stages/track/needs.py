@@ -26,14 +26,18 @@ def look(params: TrackParams, _device: str, here: bool) -> None:
 
 
 def try_out(trying: Trying) -> None:
-    """Track two cells; of TrackMate load the classes."""
+    """Track two cells."""
     backend = trying.params.backend
     if backend == "trackmate":
         _trackmate(trying)
         return
+    _two_cells(trying, backend)
+
+
+def _two_cells(trying: Trying, tracker: str) -> None:
     trying.step("track two cells")
     if trying.two_cells(objects=4) is not None:
-        trying.ok("works", f"{backend} tracked two cells through two frames")
+        trying.ok("works", f"{tracker} tracked two cells through two frames")
 
 
 def _trackmate(trying: Trying) -> None:
@@ -51,12 +55,12 @@ def _trackmate(trying: Trying) -> None:
     from scyjava import jimport
 
     runtime = jimport("java.lang.Runtime")
-    version = str(jimport("java.lang.System").getProperty("java.version"))
+    version = jvm.java_version()
     heap = int(runtime.getRuntime().maxMemory()) // 2**20
     # Java 8 calls itself 1.8.
     feature = int(version.removeprefix("1.").partition(".")[0].partition("-")[0])
     if feature < 11:
-        trying.problem("java", f"Java {version} is too old for TrackMate", "install OpenJDK 17")
+        trying.problem("java", f"Java {version} is too old for TrackMate", "install OpenJDK 21")
         return
     headless = bool(jimport("java.awt.GraphicsEnvironment").isHeadless())
     said = f"Java {version}, heap {heap} MiB, {'headless' if headless else 'with a display'}"
@@ -72,9 +76,7 @@ def _trackmate(trying: Trying) -> None:
     else:
         trying.ok("java", said, value=version)
     _preferences(trying)
-    trying.step("load TrackMate's classes")
-    jimport("fiji.plugin.trackmate.TrackMate")
-    trying.ok("works", f"TrackMate loads from {jars}")
+    _two_cells(trying, f"TrackMate of {jars}")
 
 
 def _preferences(trying: Trying) -> None:

@@ -45,7 +45,7 @@ class TrackParams(StageParams):
     trackmate_jars: str | None = Field(
         None,
         min_length=1,
-        description="Fiji folder or folder of jars with TrackMate 7; None uses "
+        description="Fiji folder or folder of jars with TrackMate 7.10 or newer; None uses "
         "PYSCALE_TRACKMATE_JARS, else Maven",
     )
     trackmate_heap_mib: int | None = Field(
@@ -92,8 +92,10 @@ def method(params: TrackParams, _device: Device) -> Method:
             return Method("links by overlap", packages=("numpy",))
         case "trackmate":
             return Method(
-                "TrackMate 7",
+                "TrackMate",
                 "sparse LAP tracker",
-                packages=("pyimagej",),
+                versioned="TrackMate",
+                # The last one only fetches jars, and is recorded where it did.
+                packages=("TrackMate", "Java", "pyimagej"),
                 cites=("ershov2022", "tinevez2017", "jaqaman2008"),
             )

@@ -62,9 +62,12 @@ def run(task: Task[TrackParams]) -> None:
             links = trackmate_backend.link(
                 detections, first, end, params, distances, threads=task.spec.threads
             )
+            task.versions |= jvm.versions()
         tracks = tracks_of(detections, links)
     for warning in link_warnings(detections, links, distances):
         task.warn_of(warning)
+    if params.backend == "trackmate":
+        task.warn_of(trackmate_backend.lone_cells(detections, links))
     with task.span("write"):
         write_tracks(task, tracks)
         if distances is not None:
@@ -160,7 +163,7 @@ STAGE = Stage(
     params=TrackParams,
     inputs=(Slot("labels", "label movie: OME-TIFF (TYX), or a folder of TIFF label frames"),),
     output=TRACKS_FILE,
-    packages=("laptrack", "scipy", "networkx", "pandas", "pyimagej", "jpype1"),
+    packages=("laptrack", "scipy", "networkx", "pandas", "jpype1"),
     determinism=(
         "same bytes for the same labels and versions; merged windows give the whole movie's "
         "links: always with the backend overlap, where a link depends only on the frames it "

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import polars as pl
 
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, said_by
 from pyscale_stages.movie import files_in
 from pyscale_stages.parquet import read_table
 from pyscale_stages.truth import labelimages
@@ -156,7 +156,7 @@ def trackmate_cells(file: Path) -> list[TrueCell]:
         }
     except (OSError, ElementTree.ParseError, KeyError, ValueError, ZeroDivisionError) as error:
         raise BadInput(
-            f"{file} is not a readable XML file of TrackMate ({error}): save it again by "
+            f"{file} is not a readable XML file of TrackMate{said_by(error)}: save it again by "
             "TrackMate's button Save"
         ) from error
     return _numbered(file, places, links)

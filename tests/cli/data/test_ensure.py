@@ -171,6 +171,13 @@ def test_a_truth_of_the_users_own_must_fit_the_movie(find, tmp_path):
         find(own, truth="nowhere")
 
 
+def test_a_suite_of_tiles_that_no_step_shares_is_refused(find, shared_data):
+    movie = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
+    steps = {"one": {"command": "a {input} {output}"}}
+    with refused(UserError):
+        find(movie, suite=Suite(name="tiled", summary="Tiles", data="tiles", stages=steps))
+
+
 def test_tiles_of_an_image_are_counted_where_all_steps_have_tiles_of_one_size(find, shared_data):
     movie = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
     assert find(movie, suite=tiled_suite("one")).frames == 1

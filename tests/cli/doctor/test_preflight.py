@@ -3,6 +3,7 @@
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from mockruns import plan_of, site
@@ -12,6 +13,7 @@ from pyscale.planning.ownstep import step_asked_for
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import load_suite
 from pyscale_stages.errors import ResourceExhausted
+from pyscale_stages.moviewriter import write_movie
 from refusals import refused
 
 
@@ -148,6 +150,29 @@ def test_absent_weights_end_the_run_in_one_sentence(make, tmp_path, monkeypatch)
         before_run(make(stages={"segment": {"model": "cyto3"}}))
     assert str(raised.value).startswith("segment: the weights of 'cyto3' are missing")
     assert str(tmp_path) in str(raised.value)
+
+
+@pytest.fixture
+def two_channels(tmp_path):
+    """A movie of two frames and channels."""
+    path = tmp_path / "two.ome.tif"
+    write_movie(path, np.ones((2, 2, 16, 16), np.float32), "TCYX")
+    return Dataset(movie=path, frames=2)
+
+
+@pytest.mark.parametrize("entry", ["register_denoise", "segment"])
+def test_a_channel_that_the_movie_lacks_ends_the_run(make, two_channels, entry):
+    assert problems(make(dataset=two_channels, stages={entry: {"channel": 1}})) == {}
+    with refused(UserError):
+        before_run(make(dataset=two_channels, stages={entry: {"channel": 5}}))
+
+
+def test_a_first_frame_that_stages_cannot_read_ends_the_run(make, two_channels):
+    frames = np.ones((2, 2, 16, 16), np.float32)
+    frames[0, 1, 3, 4] = np.nan
+    write_movie(two_channels.movie, frames, "TCYX")
+    with refused(UserError):
+        before_run(make(dataset=two_channels))
 
 
 @pytest.mark.parametrize(

@@ -223,6 +223,7 @@ def test_java_is_started_headless_with_a_heap_that_fits_the_job(jars):
     assert told is not None
     assert 0.9 * 750 <= int(told[1]) <= 750
     assert found["works"].status == "ok"
+    assert "tracked two cells through two frames" in found["works"].sentence
 
 
 def test_a_heap_beyond_the_job_is_a_problem(jars):

@@ -213,6 +213,9 @@ DIGEST = "a" * 64
 
 def test_a_mirror_that_is_given_is_taken_and_else_that_of_the_machine(tmp_path, monkeypatch):
     assert choose_base(None, "file:///mirror").variables() == {"mirror": "file:///mirror"}
+    with refused(UserError) as error:
+        choose_base(None, "https://me:secret@mirror.example/debian").variables()
+    assert "secret" not in str(error.value)
     # It makes no other base.
     assert choose_base(None, "file:///a").sha256 == choose_base(None, "file:///b").sha256
     monkeypatch.setenv("PATH", str(tmp_path))

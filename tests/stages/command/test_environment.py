@@ -1,14 +1,18 @@
 """What is recorded of the environment of a step."""
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from pyscale_stages.command import environment as environments
 from pyscale_stages.command.environment import environment_of, found_program, versions_of
+from pyscale_stages.command.needs import look
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.telling import TOLD_VARIABLE
 from refusals import refused
 
 
@@ -52,6 +56,29 @@ def test_a_package_that_is_not_there_is_named(environment):
         versions_of(step_of(environment, "stardist"))
 
 
+@pytest.mark.parametrize(
+    ("command", "here"),
+    [
+        ("python there.py {input} {output}", True),
+        ("python {folder}/absent.py {input} {output}", True),
+        ("python -m absent.py {input} {output}", True),
+        ("python /opt/absent.py {input} {output}", False),
+        ("copy {input} {output} absent.py", False),
+    ],
+)
+def test_a_script_that_is_there_or_may_be_elsewhere_is_taken(tmp_path, command, here):
+    (tmp_path / "there.py").touch()
+    look(CommandParams(command=command, folder=tmp_path), "cpu", here)
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_a_script_that_is_not_there_is_named_before_anything_runs(tmp_path, here):
+    with refused(BadInput):
+        look(
+            CommandParams(command="python nosuch.py {input} {output}", folder=tmp_path), "cpu", here
+        )
+
+
 @pytest.fixture
 def modules(tmp_path, monkeypatch, missing):
     """Environment modules of a site, of which one has a program and loads another."""
@@ -92,3 +119,29 @@ def test_a_machine_without_modules_is_named(monkeypatch):
     environments._loaded.cache_clear()
     with refused(MissingPart):
         environment_of(loading("tool"))
+
+
+APPTAINER = """\
+import json, os, sys
+from pathlib import Path
+seen = {name: value for name, value in os.environ.items() if name.startswith("APPTAINERENV_")}
+Path(sys.argv[-1]).write_text(json.dumps({"words": sys.argv[1:], "seen": seen}))
+"""
+
+
+def test_a_container_gets_a_home_folder_that_can_be_written_and_variables_as_they_are(
+    tmp_path, monkeypatch, step
+):
+    program, image = tmp_path / "bin" / "apptainer", tmp_path / "my.sif"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\n{APPTAINER}")
+    program.chmod(0o755)
+    image.write_text("an image")
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    step.done("", "{input} {output}", image=str(image), split="none", output="told.json")
+    told = json.loads((tmp_path / "out" / "told.json").read_text())
+    assert told["words"][told["words"].index("--home") + 1] == "/tmp"
+    assert "--env" not in told["words"]
+    assert told["seen"]["APPTAINERENV_CUDA_VISIBLE_DEVICES"] == "0,1"
+    assert f"APPTAINERENV_{TOLD_VARIABLE}" in told["seen"]

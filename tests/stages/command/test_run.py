@@ -11,6 +11,7 @@ import tifffile
 
 from pyscale_stages.command import outside, process
 from pyscale_stages.hashing import sha256_of
+from pyscale_stages.movie import Movie
 from pyscale_stages.task import WINDOW_FILE
 from pyscale_stages.windows import read_window
 
@@ -51,6 +52,34 @@ def test_a_window_is_told_by_its_frames_and_the_script_by_its_checksum(step, mov
 def test_a_window_can_be_a_file_of_its_own(step, movie, tmp_path):
     step.done(COPIES, "{input} {output} 0 {frames}", frames=(2, 5), window="file")
     assert_frames(tmp_path / "out" / "output.tif", tifffile.imread(movie)[2:5])
+
+
+PLAIN = COPIES.replace(', photometric="minisblack"', "")
+
+
+@pytest.mark.parametrize("window", [(0, 3), (2, 6), (0, 6)])
+def test_frames_that_tifffile_saves_as_colours_are_frames(step, movie, tmp_path, window):
+    first, stop = window
+    step.done(PLAIN, frames=window)
+    written = tmp_path / "out" / "output.tif"
+    assert_frames(written, tifffile.imread(movie)[first:stop])
+    assert Movie.open(written, frames=stop - first).n_frames == stop - first
+
+
+def test_windows_saved_as_colours_are_joined_to_the_movie(step, movie, tmp_path):
+    folders = [tmp_path / "w0", tmp_path / "w1"]
+    for folder, window in zip(folders, [(0, 3), (3, 6)], strict=True):
+        step.done(PLAIN, frames=window, into=folder)
+    step.done(PLAIN, verb="merge", inputs=folders)
+    assert_frames(tmp_path / "out" / "output.tif", tifffile.imread(movie))
+    assert step.done(PLAIN, verb="check", inputs=[folders[0]] * 2).agreement.same
+
+
+def test_colours_of_another_number_than_the_frames_and_too_many_frames_are_refused(step):
+    step.refused(PLAIN, "{input} {output} 0 4", frames=(0, 6))
+    step.refused(COPIES, "{input} {output} 0 6", frames=(0, 3), into=step.folder / "all")
+    unnamed = COPIES.replace("frames, photo", "frames[:, None, None], photo")
+    step.refused(unnamed, frames=(0, 4), into=step.folder / "unnamed")
 
 
 def test_phases_and_numbers_that_a_program_tells_are_in_the_record(step):
@@ -99,7 +128,7 @@ def test_a_program_that_never_opens_its_input_is_warned_of(step):
         "import sys; open(sys.argv[1], 'w').write('a')", "{output} {input}", output="a.csv"
     )
     assert [(one.code, one.sentence) for one in result.warned] == [
-        ("input-unread", "the command never opened what it should read: see its words")
+        ("input-unread", "the command never opened its input: see `pyscale status --log`")
     ]
 
 

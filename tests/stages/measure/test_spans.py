@@ -46,6 +46,24 @@ def test_a_span_lasts_as_long_as_its_block_and_an_inner_one_suspends_the_outer(c
     ]
 
 
+def test_an_unmeasured_block_is_in_no_span_and_all_before_it_is_that_much_later(clock):
+    recorder = SpanRecorder(clock[0])
+    start = recorder.start_monotonic_s
+    with recorder.span("read"):
+        clock[0] += 3
+    with recorder.span("model_load"):
+        clock[0] += 5
+        with recorder.unmeasured():
+            clock[0] += 100
+        clock[0] += 2
+    assert lengths(recorder) == [("read", 3), ("model_load", 5), ("model_load", 2)]
+    assert recorder.start_monotonic_s == start + 100
+    assert all(
+        before.end_monotonic_s == after.start_monotonic_s
+        for before, after in pairwise(some(recorder.spans))
+    )
+
+
 def test_a_block_that_fails_is_recorded_and_ends_its_span(clock):
     recorder = SpanRecorder(clock[0])
     with pytest.raises(ZeroDivisionError), recorder.span("write"), recorder.span("compute"):

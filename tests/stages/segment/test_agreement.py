@@ -1,5 +1,7 @@
 """How alike two outputs are, and how right one is."""
 
+import sys
+
 import fastremap
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from pyscale_stages.contract import Window
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack
 from pyscale_stages.segment.models import import_cellpose
 from pyscale_stages.segment.params import SegmentParams
-from pyscale_stages.truth.matching import Matches, match_cells
+from pyscale_stages.truth.matching import Matches, _without_gaps, match_cells
 
 
 def squares(*corners, values=None):
@@ -173,3 +175,29 @@ def test_truth_of_another_movie_is_refused(bench, whole, tmp_path, name, images)
     stack.write(tmp_path / name)
     truth = tmp_path if name.endswith(".ome.tif") else tmp_path / name
     bench.refused("check", whole, whole, truth=truth)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([[0, 7, 7], [2, 0, 9]], np.uint16),
+        np.array([[0, 2**30, 2**30], [5, 0, 9]], np.uint32),
+        np.array([[3, 2**30], [3, 9]], np.int64),
+        np.array([[-4, 0], [-4, 6]], np.int32),
+        np.zeros((2, 2), np.uint8),
+    ],
+)
+def test_cells_are_numbered_without_gaps_and_background_stays(labels):
+    found = _without_gaps(labels)
+    assert np.array_equal(found == 0, labels == 0)
+    cells = np.unique(labels[labels != 0])
+    assert np.unique(found[found > 0]).tolist() == list(range(1, len(cells) + 1))
+    assert len({*zip(labels.ravel().tolist(), found.ravel().tolist(), strict=True)}) == len(
+        np.unique(labels)
+    )
+
+
+def test_cells_are_matched_where_only_libraries_of_every_stage_are_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fastremap", None)
+    labels = np.array([[0, 7, 7], [2, 0, 9]], np.uint16)
+    assert match_cells(labels, labels * 3).close_precision == 1

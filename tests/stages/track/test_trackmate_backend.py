@@ -1,16 +1,19 @@
 """What can be known of the backend trackmate without TrackMate's own jars.
 
 A real Java machine runs here. Where TrackMate itself would be needed, classes with the
-signatures of TrackMate 7.14 stand in for it: they refuse what it refuses and link each spot
-to the nearest one, so that the whole way from labels through Java to tables is walked.
+signatures of TrackMate 7.14 stand in for it: they refuse what it refuses, link each spot to the
+nearest one, close gaps and find divisions, so that the whole way from labels through Java to tables
+is walked.
 """
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -95,7 +98,7 @@ def test_settings_hold_every_key_that_trackmate_demands():
         "ALLOW_TRACK_MERGING": False,
         "MERGING_MAX_DISTANCE": 12.0,
         "ALTERNATIVE_LINKING_COST_FACTOR": 1.05,
-        "CUTOFF_PERCENTILE": 0.9,
+        "CUTOFF_PERCENTILE": 1.0,
         "BLOCKING_VALUE": float("inf"),
     }
     off = tracker_settings(TrackParams(gap_frames=1, splitting=False), NEAR)
@@ -155,20 +158,114 @@ def test_edges_become_links_in_the_direction_of_time():
 @pytest.mark.slow
 def test_labels_go_through_java_to_tables(standin_jars, label_movie, tmp_path):
     centres = [[(20, 20 + 4 * t), (60, 90 - 4 * t)] for t in range(5)]
-    labels = label_movie([*centres, [], [(20, 40)]])
+    labels = label_movie([*centres, [], [(20, 40), (60, 68)], [(20, 42)]])
     done = in_new_process(*stage_arguments(labels, tmp_path, trackmate_jars=str(standin_jars)))
     assert done.returncode == 0, done.stderr
     tracks = pl.read_parquet(tmp_path / "out" / "tracks.parquet")
-    assert tracks["frame"].to_list() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 6]
-    # The stand-in links neighbouring frames only, so the cell after the empty one is new.
-    assert tracks["track_id"].to_list() == [1, 2] * 5 + [3]
+    assert tracks["frame"].to_list() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 6, 6, 7]
+    # A cell that is seen once after the gap is no segment, and stays alone.
+    assert tracks["track_id"].to_list() == [1, 2] * 5 + [1, 3, 1]
     assert tracks["x_px"].to_list()[:4] == [20.0, 90.0, 24.0, 86.0]
 
     result = TaskResult.model_validate_json((tmp_path / "result.json").read_bytes())
+    assert result.versions["TrackMate"] == "7.14.0"
+    assert re.match(r"\d+\.", result.versions["Java"])
+    assert "pyimagej" not in result.versions
     spent = {span.phase: span.wall_s for span in result.spans}
     assert spent["model_load"] > 0
     unattributed = result.wall_s - sum(span.wall_s for span in result.spans)
     assert unattributed < 0.02 * result.wall_s, (unattributed, spent)
+
+
+@pytest.mark.slow
+def test_gaps_and_divisions_come_back_from_java_and_lone_cells_are_warned_of(
+    standin_jars, label_movie, tmp_path
+):
+    moving = [[(20, 20 + 2 * t), (70, 60)] for t in range(6)]
+    moving[2] = [(70, 60)]  # lost for a frame
+    for t in range(3, 6):
+        moving[t].append((70, 68 + t))  # the daughter of the second cell
+    for t in range(6):
+        moving[t].append((8 + 16 * t, 110 - 60 * (t % 2)))  # never twice in a place
+    params = {"trackmate_jars": str(standin_jars), "splitting_distance_px": 12.0}
+    done = in_new_process(*stage_arguments(label_movie(moving), tmp_path, **params))
+    assert done.returncode == 0, done.stderr
+    tracks = pl.read_parquet(tmp_path / "out" / "tracks.parquet")
+    by_track = {name: set(rows["frame"]) for (name,), rows in tracks.group_by("track_id")}
+    whole = [frames for frames in by_track.values() if len(frames) > 1]
+    assert sorted(map(sorted, whole)) == [[0, 1, 2], [0, 1, 3, 4, 5], [3, 4, 5], [3, 4, 5]]
+    assert "6 of 20 cells have no link: TrackMate leaves out" in done.stderr
+
+
+def patched(jars, name, change):
+    """Change a class of the stand-in, or take it out (None)."""
+    (jar,) = jars.glob("*.jar")
+    with zipfile.ZipFile(jar) as before:
+        members = {one: before.read(one) for one in before.namelist()}
+    content = members.pop(f"fiji/plugin/trackmate/{name}.class")
+    if change is not None:
+        members[f"fiji/plugin/trackmate/{name}.class"] = change(content)
+    with zipfile.ZipFile(jar, "w") as after:
+        for one, data in members.items():
+            after.writestr(one, data)
+
+
+def for_java_21(content):
+    return content[:6] + (65).to_bytes(2, "big") + content[8:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("Model", for_java_21, "these jars of TrackMate need Java 21, but Java 17"),
+        ("SpotCollection", None, "its jars lack fiji.plugin.trackmate.SpotCollection"),
+    ],
+)
+def test_jars_that_java_cannot_load_are_a_missing_part(
+    standin_jars, label_movie, tmp_path, name, change, said
+):
+    patched(standin_jars, name, change)
+    labels = label_movie([[(20, 20)]] * 3)
+    done = in_new_process(*stage_arguments(labels, tmp_path, trackmate_jars=str(standin_jars)))
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+    assert f"name another Fiji folder as trackmate_jars or in {jvm.JARS_VARIABLE}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_a_heap_that_runs_out_is_no_bad_input(standin_jars, label_movie, tmp_path):
+    params = {"trackmate_jars": str(standin_jars), "trackmate_heap_mib": 64}
+    # The stand-in takes more than it has for so large a distance.
+    labels = label_movie([[(20, 20)]] * 3)
+    done = in_new_process(*stage_arguments(labels, tmp_path, max_distance_px=2e6, **params))
+    assert done.returncode == 3, done.stderr
+    assert "MiB ran out: raise trackmate_heap_mib" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", [{"CUTOFF_PERCENTILE": None}, {"MAX_FRAME_GAP": 2.0}])
+def test_the_stand_in_refuses_settings_as_trackmate_does(
+    standin_jars, label_movie, tmp_path, wrong
+):
+    arguments = stage_arguments(
+        label_movie([[(20, 20)]] * 3), tmp_path, trackmate_jars=str(standin_jars)
+    )
+    program = f"""
+import sys, time
+from pyscale_stages.commandline import main
+from pyscale_stages.track import trackmate_backend
+right = trackmate_backend.tracker_settings
+def wrong(*given):
+    changed = right(*given) | {wrong}
+    return {{key: value for key, value in changed.items() if value is not None}}
+trackmate_backend.tracker_settings = wrong
+sys.exit(main({arguments[2:]}, time.monotonic()))
+"""
+    done = in_new_process("-c", program)
+    assert done.returncode == 2, done.stderr
+    assert f"Parameter {next(iter(wrong))} is not a java.lang." in done.stderr
 
 
 @pytest.mark.slow
@@ -182,7 +279,7 @@ def test_jars_without_all_classes_are_named(jdk, label_movie, tmp_path):
     labels = label_movie([[(20, 20)]] * 3)
     done = in_new_process(*stage_arguments(labels, tmp_path, trackmate_jars=str(jars)))
     assert done.returncode == 2
-    assert "Java does not find fiji.plugin.trackmate.Model" in done.stderr
+    assert "Java does not find ij.ImagePlus, which the jars of TrackMate 7.10" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -207,12 +304,17 @@ def test_jars_are_those_of_the_parameter_or_the_environment_and_hold_trackmate(t
     (tmp_path / "ij-1.54.jar").touch()
     with refused(MissingPart):
         jvm.trackmate_jars(tmp_path)
-    (tmp_path / "plugins").mkdir()
-    (tmp_path / "plugins" / "TrackMate-7.14.0.jar").touch()
+    (tmp_path / "TrackMate-7.14.0.jar").touch()
     assert [Path(jar).name for jar in jvm.trackmate_jars(tmp_path)] == [
-        "ij-1.54.jar",
         "TrackMate-7.14.0.jar",
+        "ij-1.54.jar",
     ]
+    for part in ("jars/ij-1.54.jar", "plugins/TrackMate-8.1.6.jar", "java/lib/rt.jar"):
+        jar = tmp_path / "Fiji.app" / part
+        jar.parent.mkdir(parents=True)
+        jar.touch()
+    of_fiji = [Path(jar).name for jar in jvm.trackmate_jars(tmp_path / "Fiji.app")]
+    assert of_fiji == ["ij-1.54.jar", "TrackMate-8.1.6.jar"]
     environment = {jvm.JARS_VARIABLE: "/opt/fiji"}
     assert jvm.jars_folder("/data/jars", environment) == Path("/data/jars")
     assert jvm.jars_folder(None, environment) == Path("/opt/fiji")
