@@ -15,8 +15,9 @@ Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """How much there is of something that cannot be less than nothing."""
 AtLeastOne = Annotated[float, Field(ge=1, allow_inf_nan=False)]
 """Its bound stands here, as that of `Amount` would count in place of a field's own."""
-Count = Annotated[int, Field(ge=0)]
-Bytes = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+"""More than a column of a table can hold is damage."""
+Bytes = Count
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 """A measure of any sign. JSON has no word for others, so that they would be read as no value."""
 

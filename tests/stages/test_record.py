@@ -5,11 +5,11 @@ from importlib import import_module
 
 import pytest
 from annotated_types import Ge
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 import pyscale_stages
 from pyscale_stages.reconstruction import Tiling
-from pyscale_stages.record import Record
+from pyscale_stages.record import Bytes, Count, Record
 
 
 def records(kind=Record):
@@ -37,3 +37,11 @@ def test_no_field_has_a_second_lower_bound_of_which_only_one_would_count():
 def test_tiles_cannot_take_less_work_than_the_image():
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
         Tiling(work_multiplier=0.5)
+
+
+@pytest.mark.parametrize("kind", [Bytes, Count])
+def test_a_count_that_no_table_can_hold_is_damage(kind):
+    adapter = TypeAdapter(kind)
+    assert adapter.validate_python(2**63 - 1) == 2**63 - 1
+    with pytest.raises(ValidationError):
+        adapter.validate_python(10**30)
