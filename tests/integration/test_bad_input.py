@@ -85,7 +85,7 @@ def test_run_refuses_a_movie_that_cannot_be_used(pyscale, bad_movie, what, fragm
             ("'max_distance_px'",),
         ),
         (("run", "none.toml"), ("no suite file none.toml",)),
-        (("status",), ("no run in",)),
+        (("status",), ("no run of yours in",)),
         (("status", "none"), ("unknown run none",)),
         (("cancel", "none"), ("unknown run none",)),
         (("report", "none"), ("unknown run none",)),

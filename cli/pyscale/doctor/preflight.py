@@ -156,7 +156,7 @@ def _first_frame(plan: Plan) -> Iterator[Finding]:
         trial.entry: trial
         for trial in plan.trials
         if not load_stage(trial.stage).runs_outside
-        and any(_is_of_movie(plan, item) for item in trial.inputs)
+        and any(_reads_movie(plan, item) for item in trial.inputs)
     }
     asked = {entry: trial.params.get("channel") for entry, trial in readers.items()}
     channels = {entry: channel for entry, channel in asked.items() if isinstance(channel, int)}
@@ -164,7 +164,7 @@ def _first_frame(plan: Plan) -> Iterator[Finding]:
         yield from readable(path, plan.axes, channels)
 
 
-def _is_of_movie(plan: Plan, item: TrialInput) -> bool:
+def _reads_movie(plan: Plan, item: TrialInput) -> bool:
     """Whether an input has the channels of the movie: itself, or its frames after registration."""
     if item.from_trial is None:
         return item.path == plan.movie

@@ -68,7 +68,7 @@ def test_a_package_that_is_not_there_is_named(environment):
 )
 def test_a_script_that_is_there_or_may_be_elsewhere_is_taken(tmp_path, command, here):
     (tmp_path / "there.py").touch()
-    look(CommandParams(command=command, folder=tmp_path), "cpu", here)
+    assert look(CommandParams(command=command, folder=tmp_path), "cpu", here) is None
 
 
 @pytest.mark.parametrize("here", [True, False])
