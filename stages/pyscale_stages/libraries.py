@@ -15,12 +15,12 @@ from pyscale_stages.measure.spans import CONTAINER_VARIABLE
 
 EVERY_STAGE = (
     "imagecodecs>=2025.8",
-    "numpy>=2.0,<2.1",
+    "numpy>=2.0",
     "nvidia-ml-py>=12.560",
     "polars>=1.30",
     "psutil>=6",
     "pydantic>=2.10",
-    "scipy>=1.14.1,<1.15",
+    "scipy>=1.14.1",
     "tifffile>=2025.5.10",
 )
 """Packages that stages need whatever they compute; modules have the same names, but for NVML's."""
