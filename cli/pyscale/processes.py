@@ -1,9 +1,10 @@
-"""Processes of this machine: what one says, which are a run's, and when they have ended."""
+"""Processes here: what one says, which are a run's, when they have ended, and names of users."""
 
 from __future__ import annotations
 
 import math
 import os
+import pwd
 import subprocess
 import time
 from collections.abc import Collection, Sequence
@@ -81,3 +82,11 @@ def _has_ended(process: psutil.Process) -> bool:
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
+
+
+def user_name(number: int) -> str:
+    """Name of a user by their number, which stands for it where they have none here."""
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"

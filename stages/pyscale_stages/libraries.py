@@ -24,6 +24,8 @@ EVERY_STAGE = (
     "tifffile>=2025.5.10",
 )
 """Packages that stages need whatever they compute; modules have the same names, but for NVML's."""
+MOST = ("numpy<2.1", "scipy<1.16")
+"""What an environment with all stages can use: Cellpose 3 and ANTsPy set these limits."""
 OF_EXTRA: dict[str, tuple[str, ...]] = {
     "register_denoise": ("antspyx==0.6.3", "pywavelets==1.9.0", "scikit-image==0.26.0"),
     "segment": ("cellpose==3.1.1.3",),
@@ -65,6 +67,6 @@ def how_to_install(extra: str = "", missing: Iterable[str] = (), *, again: bool 
     options = []
     if again:
         options.append("--force-reinstall")
-        # pip takes the newest of what others need, unless it is told which pyscale can use.
-        packages += tuple(requirement for requirement in EVERY_STAGE if "<" in requirement)
+        # pip takes the newest of what others need, unless it is told which the stages can use.
+        packages += MOST
     return shlex.join(["pip", "install", *options, *(packages or EVERY_STAGE)])

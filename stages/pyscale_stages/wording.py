@@ -26,7 +26,7 @@ def plural(count: int | str, word: str) -> str:
 def size_in_words(n_bytes: float) -> str:
     """A size with the unit that suits it, as `1.26 kB` or `13 GB`."""
     if n_bytes < 1000:
-        return f"{n_bytes:.0f} byte{'' if n_bytes == 1 else 's'}"
+        return plural(f"{n_bytes:.0f}", "byte")
     units = ("kB", "MB", "GB", "TB")
     power = min(len(units), int(math.log10(n_bytes)) // 3)
     return f"{n_bytes / 1000**power:.3g} {units[power - 1]}"

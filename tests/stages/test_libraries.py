@@ -45,6 +45,7 @@ def test_libraries_are_named_with_their_versions_as_pip_takes_them():
     assert shlex.split(how_to_install("storage"))[2:] == list(libraries.EVERY_STAGE)
     words = shlex.split(how_to_install("track", again=True))
     assert words[2:4] == ["--force-reinstall", "laptrack==0.17.0"]
+    assert "numpy<2.1" in words
 
 
 def test_in_an_image_pip_is_no_remedy(monkeypatch):

@@ -88,11 +88,10 @@ def readable(path: Path, axes: str | None, channels: Mapping[str, int]) -> Itera
         return
     for entry, channel in channels.items():
         if channel >= movie.n_channels:
-            s = "" if movie.n_channels == 1 else "s"
             yield problem(
                 "data.channels",
-                f"channel of {entry} is {channel}, but {path} has {movie.n_channels} channel{s}, "
-                "counted from 0",
+                f"channel of {entry} is {channel}, but {path} has "
+                f"{plural(movie.n_channels, 'channel')}, counted from 0",
                 f"set {entry}.channel to at most {movie.n_channels - 1}",
             )
 

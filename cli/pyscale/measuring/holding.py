@@ -20,12 +20,12 @@ from pyscale.measuring.pilot import go_on, pilot, trials_left
 from pyscale.measuring.trialrecords import is_complete
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
+from pyscale.processes import user_name
 from pyscale.progress.course import Course
 from pyscale.report.results import Results
 from pyscale.sbatch.held import Held, held_by
 from pyscale.slurm.absence import persist
 from pyscale.slurm.accounts import ends_of
-from pyscale.slurm.endings import user_name
 from pyscale.slurm.queue import SlurmSilent, cancel, job_name, job_of
 from pyscale.store.allocations import (
     Allocated,

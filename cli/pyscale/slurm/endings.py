@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pwd
 from dataclasses import replace
 
 from pyscale.interruption import signal_name
+from pyscale.processes import user_name
 from pyscale.slurm.accounts import JobEnd
 from pyscale.slurm.queue import ENDED, QueuedJob
 from pyscale_stages.contract import TaskError
@@ -130,11 +130,3 @@ def _told(job: QueuedJob | None, end: JobEnd | None, node: str) -> JobEnd:
 
 def _on(end: JobEnd) -> str:
     return f" on {end.node}" if end.node else ""
-
-
-def user_name(number: int) -> str:
-    """Name of a user by their number, which stands for it where they have none here."""
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return f"user {number}"

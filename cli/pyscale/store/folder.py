@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import random
 import shutil
 import stat
@@ -16,7 +15,7 @@ from pydantic import ValidationError
 
 from pyscale.errors import UserError, refused_by_disk
 from pyscale.planning.plan import Plan, Trial
-from pyscale.processes import SUBMISSIONS_FOLDER
+from pyscale.processes import SUBMISSIONS_FOLDER, user_name
 from pyscale.store.provenance import Containers, write_provenance
 from pyscale_stages.atomic import write_atomically
 
@@ -95,7 +94,7 @@ class RunFolder:
     def other_owner(self) -> str | None:
         """Name of another user who has the folder or its plan; None where both are this user's."""
         owners = {path.stat().st_uid for path in (self.path, self.path / PLAN_FILE)}
-        return next((_user(owner) for owner in sorted(owners - {os.getuid()})), None)
+        return next((user_name(owner) for owner in sorted(owners - {os.getuid()})), None)
 
     def refuse_moved(self) -> None:
         """Raise where the folder is not at its place any more."""
@@ -159,13 +158,6 @@ def _close_to_others(folder: Path) -> None:
     status = folder.stat()
     if status.st_uid == os.getuid() and status.st_mode & 0o022:
         folder.chmod(stat.S_IMODE(status.st_mode) & ~0o022)
-
-
-def _user(number: int) -> str:
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return f"user {number}"
 
 
 def _inode(path: Path) -> tuple[int, int] | None:

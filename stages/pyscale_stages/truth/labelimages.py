@@ -45,9 +45,8 @@ class TrueLabels:
         if last >= n_frames or not (self.is_sparse or len(self.images) == n_frames):
             raise BadInput(
                 f"the truth {self.path} has {plural(len(self.images), 'label image')}, of frames "
-                "up to "
-                f"{last}, but the movie has {plural(n_frames, 'frame')}: name the truth of this "
-                "movie"
+                f"up to {last}, but the movie has {plural(n_frames, 'frame')}: "
+                "name the truth of this movie"
             )
 
 
