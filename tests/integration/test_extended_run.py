@@ -37,7 +37,7 @@ def test_a_finished_run_is_extended_by_repeats_and_workers(pyscale, labels, home
     assert "--workers 1,2 --repeats 1" in (run.report / "report.html").read_text()
     assert pyscale("report", "latest", "--archive").code == 0
 
-    labels.touch()
+    labels.write_bytes(labels.read_bytes() + b"more")
     changed = pyscale("run", "--extend", "latest", "--repeats", "4")
     assert "has changed since the run" in changed.err
     assert len(find_run(home / "runs", None).plan.trials) == len(run.plan.trials)

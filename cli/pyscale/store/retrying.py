@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pyscale.store.folder import RunFolder
-from pyscale.store.taskfiles import read_task
+from pyscale.store.taskfiles import RecordError, read_task
 from pyscale_stages.contract import TaskError
 from pyscale_stages.errors import EXIT_BAD_INPUT
 
@@ -23,7 +25,13 @@ def why_not_again(error: TaskError) -> str | None:
 
 def fails_again(run: RunFolder) -> bool:
     """Whether a task of a run failed in a way that the same command would repeat."""
-    records = (
-        read_task(run.task(trial, task)) for trial in run.plan.trials for task in trial.tasks
-    )
-    return any(record.error and why_not_again(record.error) for record in records)
+    errors = (_error_of(run.task(trial, task)) for trial in run.plan.trials for task in trial.tasks)
+    return any(error and why_not_again(error) for error in errors)
+
+
+def _error_of(task_folder: Path) -> TaskError | None:
+    try:
+        return read_task(task_folder).error
+    except RecordError:
+        # The tables name it and leave its trial out.
+        return None

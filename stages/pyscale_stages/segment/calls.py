@@ -157,9 +157,9 @@ class ModelCalls:
             self._segmenter = self._model.build(self._device)
             wait_for(self._device)
             build_s = time.monotonic() - start
-            if not self._task.samples:
-                with self._task.unmeasured():
-                    self._task.versions |= _weights_of(self._model)
+        if not self._task.samples:
+            with self._task.unmeasured():
+                self._task.versions |= _weights_of(self._model)
         return self._segmenter, build_s
 
     def _loaded(self) -> Segmenter | None:
