@@ -329,7 +329,7 @@ def not_compared(sweep: Sweep) -> str | None:
     if not sweep.is_table:
         lengths = [json.loads(row["point"]).get("length_px") for row in sweep.points]
         sizes = ",".join(dict.fromkeys(str(one) for one in lengths if one is not None))
-        these = f" --sizes {sizes}" if sizes else ""
+        these = f" --grid length_px={sizes}" if sizes else ""
         command = (
             f"`pyscale run {sweep.points[0]['suite']}{these} --device cpu,cuda` "
             "(on a Mac `--device cpu,mps`)"
