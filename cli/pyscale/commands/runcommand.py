@@ -13,10 +13,7 @@ from pyscale.commandhelp import argument, option
 
 ASKED_BY = {"suite": "suite", "stages": "--set"}
 """How what is not a flag of its own name is asked for."""
-NEW_RUN = (
-    *("suite", "only", "accept_terms", "dry_run", "emit_sbatch"),
-    *("step", "snakemake", "nextflow", "sweep"),
-)
+NEW_RUN = ("suite", "only", "accept_terms", "dry_run", "emit_sbatch", "step")
 """What has no meaning for a run that is resumed or extended, beside settings and keys of a step."""
 TYPES = {None: bool, "N": int, "PATH": Path, "DIR": Path, "BASE": Path}
 """Types of options by what they take; all others take a text, and None is a switch."""
@@ -82,16 +79,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "environment": option("DIR", "Prefix of the conda or virtual environment that it runs in."),
         "image": option("SIF", "Image that it runs in."),
         "shell": option(None, "Let sh run it, for pipes."),
-    },
-    "A whole workflow of your own": {
-        "snakemake": option(
-            "SNAKEFILE", "Measure a workflow of your own, as in 'Snakefile --config movie={input}'."
-        ),
-        "nextflow": option("SCRIPT", "The same, as in 'main.nf --movie {input}'."),
-        "sweep": option(
-            "KEY=N,N",
-            "What of it N is, and its values, as in cores=1,2,4 or process.maxForks=1,2,4.",
-        ),
     },
     "How to measure it": {
         "workers": option(
@@ -198,12 +185,7 @@ def run(**given: Any) -> None:
             raise typer.Exit(running.resume(resume, refused=refused, **course))
         repeats, workers = given["repeats"], given["workers"]
         raise typer.Exit(running.extend(earlier, repeats, workers, refused=refused, **course))
-    found = ownstep.workflow_asked_for(given, of_step)
-    if found is not None:
-        chosen: Any = found[0]
-        flags["workers"] = found[1] or given["workers"]
-    else:
-        chosen = ownstep.step_asked_for(given["suite"], given["step"], of_step)
+    chosen = ownstep.step_asked_for(given["suite"], given["step"], of_step)
     if emit_sbatch is not None:
         if given["dry_run"] or course["detach"] or course["strict"]:
             raise typer.BadParameter(
