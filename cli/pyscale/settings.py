@@ -82,7 +82,7 @@ class Settings(BaseSettings):
         description="Whether one worker measures each node of the site's partition, all at once",
     )
     axes: str | None = Field(
-        None, description="Axes of the movie, like TYX, where its file is silent or wrong"
+        None, description="Axes of the movie, like TYX, where its file has none or wrong ones"
     )
     workers: Annotated[tuple[int, ...] | None, NoDecode] = Field(
         None, description="Worker counts N; None is 1, 2, 4 … up to what this machine has"

@@ -24,7 +24,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
             "PATH",
             "Truth of the movie: a Cell Tracking Challenge folder, label images, or TrackMate XML.",
         ),
-        "axes": option("TYX", "Axes of the movie, where its file is silent."),
+        "axes": option("TYX", "Axes of the movie, where its file does not say them."),
         "only": option("STAGE", "Measure this stage alone; repeatable."),
         "grid": option("AXIS=V1,V2", "Values of one axis of the suite's grid; repeatable."),
         "parameters": option(
