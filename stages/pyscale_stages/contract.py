@@ -171,12 +171,6 @@ class Counters(Record):
     gpu_own_peak_bytes: Bytes | None = Field(
         None, description="Peak memory that the task's own library held on the accelerator"
     )
-    gpu_energy_j: Amount | None = Field(
-        None, description="Energy of the GPU over the task, of all that ran on it"
-    )
-    cpu_energy_j: Amount | None = Field(
-        None, description="Energy of the node's processors over the task, of all that ran on them"
-    )
 
 
 class OutputFile(Record):

@@ -95,7 +95,6 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
         input_bytes=sum_if_all(pl.col("input_bytes").filter(run)),
         input_files=sum_if_all(pl.col("input_files").filter(run)),
         gpu_mean_utilisation=sum_if_all((used * wall_s).filter(run)) / wall_s.filter(run).sum(),
-        energy_j=pl.lit(None, dtype=pl.Float64),
         # A clock was read, and blocks are in random order: tables alone have these doubts.
         rounded_to_s=pl.lit(None, dtype=pl.Float64),
         in_a_row=pl.lit(value=False),

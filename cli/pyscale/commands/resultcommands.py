@@ -130,7 +130,7 @@ def advise(
 
 
 def import_traces(
-    trace_format: str = argument("FORMAT", "sacct, nextflow, snakemake or jobstats.", default=...),
+    trace_format: str = argument("FORMAT", "sacct, nextflow or snakemake.", default=...),
     files: list[Path] = argument("FILE", "Traces to read.", default=...),
     workers: str | None = option(
         "N|COLUMN", "N of these trials, or the column of the trace that holds it."
