@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import imagecodecs  # noqa: F401 - else its import would be taken for writing
+import mrcfile  # noqa: F401 - as above
 import numpy as np
 import tifffile  # noqa: F401 - as above
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pyscale_stages.atomic import flush_to_disk
 from pyscale_stages.movieformats.counting import counting_frames
-from pyscale_stages.movieformats.mrc import HEADER, write_mrc
+from pyscale_stages.movieformats.mrc import HEADER_BYTES, write_mrc
 from pyscale_stages.storage.book import Book, FileSet
 from pyscale_stages.storage.params import CODEC_OF, MovieFormat, StorageParams, camera_of
 from pyscale_stages.storage.reading import Piece, Reader
@@ -69,14 +69,12 @@ def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
         with book.task.span("compute"):
             files.append(path)
             with path.open("rb") as file:
-                header = file.read(HEADER.itemsize)
+                header = file.read(HEADER_BYTES)
             # The file's checksum goes on from that of its header.
             crc32.append(zlib.crc32(particles.data.cast("B"), zlib.crc32(header)))
             piece_crc32 += [zlib.crc32(particle.data.cast("B")) for particle in particles]
             pieces += [
-                Piece(
-                    number, HEADER.itemsize + index * params.particle_bytes, params.particle_bytes
-                )
+                Piece(number, HEADER_BYTES + index * params.particle_bytes, params.particle_bytes)
                 for index in range(count)
             ]
     stack = Stack(
