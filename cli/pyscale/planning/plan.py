@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from pyscale.planning.baseversion import BaseVersion
 from pyscale.planning.sites import Site
@@ -113,8 +113,13 @@ class Trial(Record):
     def meets(self) -> bool:
         """Whether its workers are ranks, which run at the same time and meet."""
         stage = load_stage(self.stage)
-        # In a masked archive no parameters are valid that name code of one's own.
-        return stage.meets or stage.meets_with(stage.params.model_validate(self.params))
+        if stage.meets:
+            return True
+        try:
+            params = stage.params.model_validate(self.params)
+        except ValidationError:  # Another version of pyscale measured it, with other parameters.
+            return False
+        return stage.meets_with(params)
 
     @property
     def processes(self) -> int:

@@ -25,7 +25,7 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=4, memory_gib=4.0, devices=("cpu",)),
     extra="decompress",
-    modules=("imagecodecs", "tifffile", "polars"),
+    modules=("imagecodecs", "mrcfile", "tifffile", "polars"),
     folders=("machine", "movieformats"),
     room_bytes=room_bytes,
     work="each",

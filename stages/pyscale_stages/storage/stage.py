@@ -34,7 +34,7 @@ STAGE = Stage(
     surroundings=surroundings,
     room_bytes=room_bytes,
     extra="storage",
-    modules=("imagecodecs", "tifffile", "polars"),
+    modules=("imagecodecs", "mrcfile", "tifffile", "polars"),
     folders=("machine", "movieformats"),
     work="each",
 )
