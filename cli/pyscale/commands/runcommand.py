@@ -104,11 +104,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "cache": option("", "Page cache of the inputs before each trial."),
         "device": option("", "Device; several with commas where the suite compares them."),
         "cpus_per_worker": option("N", "Cores of each worker."),
-        "start": option(
-            "cold|warm",
-            "A new process for each window, or warm workers that are kept; both with a comma.",
-            show_default="cold",
-        ),
         "chunks_per_worker": option("N", "Windows of each worker, one after the other."),
         "seed": option("N", "Seed of the order of trials and of the stages.", show_default="0"),
     },
