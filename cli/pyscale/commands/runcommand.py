@@ -83,11 +83,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "cache": option("", "Page cache of the inputs before each trial."),
         "device": option("", "Device; several with commas where the suite compares them."),
         "cpus_per_worker": option("N", "Cores of each worker."),
-        "start": option(
-            "cold|warm",
-            "A new process for each window, or warm workers that are kept; both with a comma.",
-            show_default="cold",
-        ),
     },
     "Where tasks run": {
         "executor": option("", "This machine, or a cluster with Slurm."),

@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from pyscale.planning.baseversion import BaseVersion
 from pyscale.planning.sites import Site
-from pyscale.planning.suite import TRUTH, EntryName, Layout, Start, Suite
+from pyscale.planning.suite import TRUTH, EntryName, Layout, Suite
 from pyscale.planning.traits import DATA
 from pyscale_stages.contract import Device, GpuSharing, Record
 from pyscale_stages.registry import load_stage
@@ -65,9 +65,6 @@ class Trial(Record):
         None, description="GPUs of each worker where it computes on cuda; None is one"
     )
     gpu_sharing: GpuSharing = Field("own", description="How its workers share the GPUs of a node")
-    start: Start = Field(
-        "cold", description="Whether each window is a new process, or kept workers do them"
-    )
     image: str | None = Field(None, description="Image that runs it; None runs it natively")
     interpreter: Path | None = Field(
         None,
