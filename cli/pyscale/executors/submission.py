@@ -70,8 +70,7 @@ class Submission:
 
     def options(self, site: Site) -> dict[str, str | None]:
         """Options of sbatch for one task, or for all ranks of a gang."""
-        ranks = (self.tasks, self.trial.nodes) if self.is_gang else ()
-        return slurm_options(site, self.asked(site), *ranks)
+        return slurm_options(site, self.asked(site), self.tasks if self.is_gang else 1)
 
 
 def submissions(plan: Plan, trial: Trial) -> Iterator[Submission]:

@@ -74,9 +74,6 @@ class Trial(Record):
         description="Python of the environment that runs it; None is pyscale's own, or image's",
     )
     layout: Layout = Field("array", description="How a cluster starts its workers")
-    nodes: tuple[str, ...] = Field(
-        (), description="Nodes that have one worker each, by name; none leaves it to the cluster"
-    )
     movie_frames: int | None = Field(
         None, description="Frames that count as its movie, from the first; None is all of them"
     )

@@ -32,7 +32,6 @@ class Held(Record):
 
     slot: Allocation = Field(description="What one task of the job asks for")
     slots: int = Field(description="Tasks of the job, each as large as the largest of any trial")
-    nodes: tuple[str, ...] = Field((), description="Nodes that trials name")
 
     @property
     def cores(self) -> int:
@@ -43,8 +42,6 @@ class Held(Record):
     def nodes_option(self) -> str:
         """Nodes that are asked for, in the words of `--nodes`."""
         spread = ranks_over_nodes(self.slot, self.slots)
-        if self.nodes:
-            return str(len(self.nodes))
         if spread is not None:
             return str(spread.nodes)
         most = min(self.slots, self.slot.request.max_nodes or self.slots)
@@ -53,7 +50,7 @@ class Held(Record):
     def options(self, site: Site, time_min: int) -> dict[str, str | None]:
         """Options of sbatch that ask for the job."""
         slot = self.slot.model_copy(update={"time_min": time_min})
-        return {**slurm_options(site, slot, self.slots, self.nodes), "nodes": self.nodes_option}
+        return {**slurm_options(site, slot, self.slots), "nodes": self.nodes_option}
 
 
 def is_held(plan: Plan) -> bool:
@@ -75,8 +72,6 @@ def why_not_held(plan: Plan, site: Site) -> str | None:
             told = listing(sorted(value or "none" for value in values))
             return f"its trials need more than one {name.replace('_', ' ')} ({told})"
     held = held_by(plan, site)
-    if held.nodes and held.slots > len(held.nodes):
-        return "some of its trials name their nodes, and others need more tasks than those"
     most = held.slot.request.max_nodes
     fewest = int(held.nodes_option.partition("-")[0])
     if most is not None and fewest > most:
@@ -95,15 +90,13 @@ def held_by(plan: Plan, site: Site) -> Held:
         math.ceil(one.at_once / _in_one_slot(wanted, cpus, memory_mib, gpus))
         for one, wanted in asked
     )
-    nodes = tuple(dict.fromkeys(node for trial in plan.trials for node in trial.nodes))
     largest = next(wanted for wanted in windows if wanted.gpus == gpus)
     pilot_mib = PILOT_MIB if slots == 1 else PILOT_SHARE_MIB
     return Held(
         slot=largest.model_copy(
             update={"cpus": cpus, "memory_mib": memory_mib + pilot_mib, "gpus": gpus}
         ),
-        slots=max(slots, len(nodes)) if nodes else slots,
-        nodes=nodes,
+        slots=slots,
     )
 
 
