@@ -63,7 +63,6 @@ class Subject(Record):
     widest: tuple[int, int] = Field(
         description="Workers, and cores of each, of the trial that needs most cores"
     )
-    shares_gpu: bool = Field(description="Whether workers share a GPU by NVIDIA's MPS")
     tasks: int = Field(description="Tasks of the whole run")
     data: str = Field(description="Name of the dataset, or path of the movie")
     axes: str | None
@@ -103,9 +102,6 @@ class Subject(Record):
             workers=max(trial.processes for trial in plan.trials),
             widest=max(
                 ((trial.processes, plan.threads_of(trial)) for trial in plan.trials), key=math.prod
-            ),
-            shares_gpu=any(
-                trial.device == "cuda" and trial.gpu_sharing == "mps" for trial in plan.trials
             ),
             tasks=sum(len(trial.tasks) for trial in plan.trials),
             axes=plan.axes,

@@ -86,17 +86,6 @@ def asked_by_window(plan: Plan, trial: Trial, site: Site) -> Allocation:
     return next(submissions(plan, trial)).asked(site)
 
 
-def refuse_shared_gpus(plan: Plan) -> None:
-    """Raise where workers are to share a GPU that Slurm gives to each job alone."""
-    of_gpus = [trial.gpu_sharing for trial in plan.trials if trial.device == "cuda"]
-    if shared := dict.fromkeys(sharing for sharing in of_gpus if sharing != "own"):
-        raise UserError(
-            f"gpu_sharing {' and '.join(shared)}: only the staff of a cluster can let jobs share "
-            "a GPU, so run pyscale inside one job on the node (salloc or sbatch, then pyscale "
-            "run --executor local), or use gpu_sharing own"
-        )
-
-
 def parameters(
     site: Site, submission: Submission, *, run_id: str, behind: str | None = None
 ) -> dict[str, Any]:

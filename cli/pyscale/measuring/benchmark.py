@@ -13,7 +13,6 @@ from pyscale.errors import UserError
 from pyscale.evaluation.runreport import report_run
 from pyscale.executors.placement import local_placement
 from pyscale.executors.protocol import Executor
-from pyscale.executors.submission import refuse_shared_gpus
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.transfer import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
@@ -84,7 +83,6 @@ def plan_run(
     )
     plan = fitted_to_base(plan)
     if site is not None:
-        refuse_shared_gpus(plan)
         plan = with_allocation(plan, site)
     return plan
 

@@ -13,7 +13,7 @@ from pyscale.planning.baseversion import BaseVersion
 from pyscale.planning.sites import Site
 from pyscale.planning.suite import TRUTH, EntryName, Layout, Start, Suite
 from pyscale.planning.traits import DATA
-from pyscale_stages.contract import Device, GpuSharing, Record
+from pyscale_stages.contract import Device, Record
 from pyscale_stages.registry import load_stage
 
 # Folders of a run are named by these, and a plan may come from anybody: none leads elsewhere.
@@ -64,7 +64,6 @@ class Trial(Record):
     gpus: Annotated[int, Field(ge=1)] | Literal["all"] | None = Field(
         None, description="GPUs of each worker where it computes on cuda; None is one"
     )
-    gpu_sharing: GpuSharing = Field("own", description="How its workers share the GPUs of a node")
     start: Start = Field(
         "cold", description="Whether each window is a new process, or kept workers do them"
     )

@@ -178,17 +178,11 @@ def _main_device(suite: Suite, measured: Set[str], of_run: Device) -> Device:
 
 def _refuse_warm(trials: Iterable[Trial], *, each: bool) -> None:
     """Raise where no warm worker could outlast one trial."""
-    for trial in (trial for trial in trials if trial.start == "warm"):
-        if each:
-            raise UserError(
-                "--start warm needs workers that outlast a job, and with --allocation each every "
-                "trial has jobs of its own: use --allocation hold, or --start cold"
-            )
-        if trial.gpu_sharing == "mps":
-            raise UserError(
-                f"{trial.entry} shares a GPU by mps, which runs for one trial, so its workers "
-                "cannot be kept: use --start cold, or another gpu_sharing"
-            )
+    if each and any(trial.start == "warm" for trial in trials):
+        raise UserError(
+            "--start warm needs workers that outlast a job, and with --allocation each every "
+            "trial has jobs of its own: use --allocation hold, or --start cold"
+        )
 
 
 def _refuse_larger_than_frames(

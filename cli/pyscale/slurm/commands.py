@@ -108,7 +108,8 @@ def nodes_of(partition: str) -> dict[str, str]:
     answer = sinfo("%N %T", "--Node", f"--partition={partition}")
     if answer.code != 0:
         raise UserError(f"sinfo lists no nodes of {partition}: {answer.complaint}")
-    return dict(line.split() for line in answer.out.splitlines() if line.strip())
+    lines = filter(None, map(str.strip, answer.out.splitlines()))
+    return dict(line.partition(" ")[::2] for line in lines)
 
 
 def partitions() -> list[str]:

@@ -35,7 +35,7 @@ def task_schema() -> Schema:
         (WHOLE, "lane"),
         (TEXT, "status error device family point"),
         (WHOLE, "threads"),
-        (TEXT, "gpu_sharing start origin worker"),
+        (TEXT, "start origin worker"),
         (REAL, "worker_start_s wall_s"),
         (TIME, "submit_utc begin_utc start_utc end_utc"),
         (REAL, "queue_s prepare_s"),
