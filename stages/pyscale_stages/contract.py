@@ -49,8 +49,6 @@ one piece of work; or each does all of it."""
 Work = Literal["split", "own", "shared", "each"]
 """How N workers stand to the work of a stage: they split windows of it; as ranks that meet, each
 has as much of its own, or all share one piece; or each does all of it by itself."""
-GpuSharing = Literal["own", "time_slicing", "mps"]
-"""A GPU for each worker; one for all, by turns; one for all, at once by NVIDIA's MPS."""
 
 
 class StageParams(Record):

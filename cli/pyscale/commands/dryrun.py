@@ -282,7 +282,6 @@ def _trials(plan: Plan) -> Table:
     # Ranks load patches for as long as they are told, or share an image; the machine takes no data.
     shares_frames = Sweep.of(plan).frameless is None
     has_threads = any(trial.threads for trial in plan.trials)
-    is_shared = any(trial.gpu_sharing != "own" for trial in plan.trials)
     in_images = any(trial.image for trial in plan.trials)
     rows = []
     for position, trial in enumerate(plan.trials, start=1):
@@ -299,7 +298,6 @@ def _trials(plan: Plan) -> Table:
                 "input": ", ".join(sources) if sources else None,
                 "device": trial.device,
                 "threads": str(plan.threads_of(trial)) if has_threads else None,
-                "GPU\nsharing": trial.gpu_sharing if is_shared and trial.device == "cuda" else None,
                 "image": (trial.image or "none") if in_images else None,
             }
         )

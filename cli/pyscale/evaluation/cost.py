@@ -86,10 +86,7 @@ def _charge(hours: float | None, price: float | None) -> float | None:
 def _cost(site: Site, submission: Submission, node_cores: NodeCores) -> StageCost:
     wanted = submission.asked(site)
     hours = wanted.time_min / 60
-    named = submission.trial.nodes
-    spread = None
-    if submission.is_gang and not named:
-        spread = ranks_over_nodes(wanted, submission.tasks)
+    spread = ranks_over_nodes(wanted, submission.tasks) if submission.is_gang else None
     # At most a node for each task, unless the site says how many share one.
     nodes, tasks_each = (spread.nodes, spread.ranks_each) if spread else (submission.tasks, 1)
     cores: int | None = wanted.cpus * submission.tasks

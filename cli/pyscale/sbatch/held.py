@@ -32,7 +32,6 @@ class Held(Record):
 
     slot: Allocation = Field(description="What one task of the job asks for")
     slots: int = Field(description="Tasks of the job, each as large as the largest of any trial")
-    nodes: tuple[str, ...] = Field((), description="Nodes that trials name")
 
     @property
     def cores(self) -> int:
@@ -43,8 +42,6 @@ class Held(Record):
     def nodes_option(self) -> str:
         """Nodes that are asked for, in the words of `--nodes`."""
         spread = ranks_over_nodes(self.slot, self.slots)
-        if self.nodes:
-            return str(len(self.nodes))
         if spread is not None:
             return str(spread.nodes)
         most = min(self.slots, self.slot.request.max_nodes or self.slots)
@@ -53,7 +50,7 @@ class Held(Record):
     def options(self, site: Site, time_min: int) -> dict[str, str | None]:
         """Options of sbatch that ask for the job."""
         slot = self.slot.model_copy(update={"time_min": time_min})
-        return {**slurm_options(site, slot, self.slots, self.nodes), "nodes": self.nodes_option}
+        return {**slurm_options(site, slot, self.slots), "nodes": self.nodes_option}
 
 
 @dataclass(frozen=True)
@@ -76,8 +73,6 @@ def is_held(plan: Plan) -> bool:
 def why_not_held(plan: Plan, site: Site) -> str | None:
     """Why no allocation can serve trials of a plan, in a clause; None where one can."""
     for held in (one.held for one in held_trials(plan, site)):
-        if held.nodes and held.slots > len(held.nodes):
-            return "some of its trials name their nodes, and others need more tasks than those"
         most = held.slot.request.max_nodes
         fewest = int(held.nodes_option.partition("-")[0])
         if most is not None and fewest > most:
@@ -123,15 +118,13 @@ def held_by(plan: Plan, site: Site, trials: Sequence[Trial]) -> Held:
         math.ceil(one.at_once / _in_one_slot(wanted, cpus, memory_mib, gpus))
         for one, wanted in asked
     )
-    nodes = tuple(dict.fromkeys(node for trial in trials for node in trial.nodes))
     largest = next(wanted for wanted in windows if wanted.gpus == gpus)
     pilot_mib = PILOT_MIB if slots == 1 else PILOT_SHARE_MIB
     return Held(
         slot=largest.model_copy(
             update={"cpus": cpus, "memory_mib": memory_mib + pilot_mib, "gpus": gpus}
         ),
-        slots=max(slots, len(nodes)) if nodes else slots,
-        nodes=nodes,
+        slots=slots,
     )
 
 

@@ -46,7 +46,6 @@ def test_a_task_says_which_point_of_which_grid_it_is(run):
     tasks = build_tables(run).tasks
     assert set(tasks["family"]) == {"registration"}
     assert set(tasks["point"]) == {'{"length_px": 224, "device": "cpu"}'}
-    assert set(tasks["gpu_sharing"]) == {"own"}
     threads = dict(tasks.select("trial", "threads").unique().iter_rows())
     assert threads == {BASE: 3, TRIAL: run.plan.settings["cpus_per_worker"]}
 
@@ -116,10 +115,10 @@ def test_a_run_of_an_earlier_version_is_still_read(make, tmp_path):
     for record, later in (
         (suite, ("settings", "frames_per_worker", "versus", "against")),
         *(
-            (step, ("device", "threads", "gpu_sharing", "grid", "family", "point", "beside"))
+            (step, ("device", "threads", "grid", "family", "point", "beside"))
             for step in suite["stages"].values()
         ),
-        *((trial, ("threads", "gpu_sharing", "beside_trial")) for trial in plan["trials"]),
+        *((trial, ("threads", "beside_trial")) for trial in plan["trials"]),
     ):
         for name in later:
             del record[name]
