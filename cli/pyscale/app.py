@@ -15,7 +15,7 @@ from pyscale import DISTRIBUTION
 from pyscale.commandhelp import JSON, RUN, Group, argument, group, helped, option, switch
 from pyscale.commands.referencing import reference_app
 from pyscale.commands.resultcommands import advise, compare, import_traces, report
-from pyscale.commands.runcommand import run
+from pyscale.commands.runcommand import extend, resume, run
 from pyscale.data.commands import data_app
 from pyscale.images.commands import image_app
 
@@ -30,9 +30,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 config_app = group("Show settings and where each comes from.", "pyscale config show")
-stage_app = group(
-    "Make steps of your own from descriptions of tools.", "pyscale stage import config.yaml"
-)
 
 
 def _show_version(wanted: bool) -> None:
@@ -56,10 +53,11 @@ app.command(
     **helped(
         "pyscale run pipeline --data my.tif --workers 1,2,4",
         "pyscale run pipeline --data my.tif --only segment --dry-run",
-        "pyscale run --extend latest --repeats 6",
         settings_are_defaults=True,
     )
 )(run)
+app.command(**helped("pyscale resume latest"))(resume)
+app.command(**helped("pyscale extend latest --repeats 6"))(extend)
 
 
 @app.command(**helped("pyscale suites", "pyscale suites pipeline"))
@@ -108,7 +106,7 @@ def status(
 def cancel(run: str | None = RUN) -> None:
     """End a run and everything that it started.
 
-    `pyscale run --resume RUN` finishes it later.
+    `pyscale resume RUN` finishes it later.
     """
     from pyscale.commands import running
 
@@ -167,22 +165,6 @@ def config_show(json: bool = JSON) -> None:
     listings.show_settings(as_json=json)
 
 
-@stage_app.command("import", **helped("pyscale stage import config.yaml --output mine.toml"))
-def stage_import(
-    file: Path = argument("FILE", "Description of a tool.", default=...),
-    output: Path | None = option("TOML", "Write the suite here."),
-) -> None:
-    """Make a suite of one step from a description.
-
-    Reads the config.yaml of Bilayers, the descriptor.json of BIAFLOWS and Cytomine, and a
-    CommandLineTool of CWL, and says what of it was understood.
-    """
-    from pyscale.descriptions.importing import import_stage
-
-    import_stage(file, output)
-
-
-app.add_typer(stage_app, name="stage")
 app.add_typer(data_app, name="data")
 app.add_typer(image_app, name="image")
 app.add_typer(reference_app, name="reference")

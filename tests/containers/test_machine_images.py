@@ -37,7 +37,7 @@ triad_elements = 4096
 matrix_size = 64
 repeats = 2
 """
-RUN_SYSTEM = ("run", "system", "--device", "cpu", "--repeats", "1", "--keep-outputs", "all")
+RUN_SYSTEM = ("run", "system", "--device", "cpu", "--repeats", "1", "--set", "keep_outputs=all")
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def measured(place, built_images, tmp_path_factory):
     for runtime in ("native", "apptainer"):
         folder = tmp_path_factory.mktemp(runtime)
         (folder / "pyscale.toml").write_text(SMALL, encoding="utf-8")
-        words = (*RUN_SYSTEM, "--path", place, "--runtime", runtime)
+        words = (*RUN_SYSTEM, "--set", f"path={place}", "--runtime", runtime)
         done = answer_in(folder, *words, PYSCALE_IMAGES_FOLDER=built_images.path)
         assert done.code == 0, done.err
         (path,) = (folder / "runs").iterdir()

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from describedtools import EVERY, written
 from fuzz.mutators import OF_TEXT, OF_TIFF, Mutator
 
 MOST_FRAMES = 40
@@ -266,32 +265,11 @@ def read_run(path):
     summary_of(results_of(find_run(path.parent, str(path))))
 
 
-def make_descriptions(folder):
-    """A tool in every format that describes one."""
-    for name, given in EVERY.items():
-        (folder / name).write_text(written(name, given))
-
-
-def read_description(path):
-    """Make a suite of it, which must be one that is accepted."""
-    from pyscale.descriptions.importing import import_stage
-    from pyscale.planning.suite import load_suite
-
-    out = path.with_name("suite.toml")
-    out.unlink(missing_ok=True)
-    import_stage(path, out)
-    try:
-        load_suite(str(out))
-    except Exception as error:
-        raise AssertionError("the suite of an accepted description is refused") from error
-
-
 TARGETS = {
     "movies": Target(make_movies, OF_TIFF, read_movie),
     "slides": Target(make_slides, (*OF_TIFF, *OF_TEXT), read_slide),
     "tables": Target(make_tables, OF_TEXT, read_table),
     "traces": Target(make_traces, OF_TEXT, read_trace),
-    "descriptions": Target(make_descriptions, OF_TEXT, read_description),
     "settings": Target(make_settings, OF_TEXT, read_settings),
     "runs": Target(make_runs, OF_TEXT, read_run),
 }

@@ -23,7 +23,7 @@ def test_a_whole_suite_is_one_job_and_computes_what_one_machine_does(
     monkeypatch.setenv("PYSCALE_RUNS_FOLDER", str(folder))
     movie = write_moving_squares(runs.home / "labels.ome.tif")
     before = runs.slurm.known_jobs()
-    contacts = ("labels", "--only", "contact", "--seed", "3", "--data", movie)
+    contacts = ("labels", "--only", "contact", "--set", "seed=3", "--data", movie)
     runs.completed(runs.command(*runs.on_cluster(*contacts, "--workers", "2")))
     (job,) = runs.slurm.known_jobs() - before
     assert runs.jobs == (job,)
@@ -48,7 +48,7 @@ def test_more_windows_than_workers_run_a_few_at_once_on_all_nodes(runs):
     # Each has a node for itself.
     site.write_text(site.read_text().replace("cpus = 1", "cpus = 4"))
     step = ("--step", "cp {file} {output}", "--split", "files", "--data", files)
-    several = ("--workers", "2", "--chunks-per-worker", "2")
+    several = ("--workers", "2", "--set", "chunks_per_worker=2")
     runs.completed(runs.command(*runs.on_cluster(*step, *several, site=site)))
     (trial,) = runs.run.plan.trials
     assert len({*(runs.run.output(trial) / "output").iterdir()}) == 4

@@ -83,7 +83,7 @@ def _of_run(name: str | None) -> tuple[Results, Plan]:
     if not results.trials["valid"].any():
         raise UserError(
             f"the run {run.path.name} has no timed trial: see `pyscale status {run.path.name}`, "
-            f"and finish it with `pyscale run --resume {run.path.name}`"
+            f"and finish it with `pyscale resume {run.path.name}`"
         )
     return results, run.plan
 

@@ -141,7 +141,8 @@ def import_traces(
     """Turn traces into a table for report --table.
 
     A job array of sacct is a trial, as are a process in a trace of Nextflow and a rule in
-    benchmarks of Snakemake. N is how many of its tasks ran at once, where the trace tells.
+    benchmarks or a folder .snakemake/metadata of Snakemake. N is how many of its tasks ran at once,
+    where the trace tells.
     """
     from pyscale.traces import command
 

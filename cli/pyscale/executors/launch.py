@@ -143,7 +143,7 @@ def started(
         except OSError as error:
             remedy = "install it there at the same path"
             if error.errno == errno.E2BIG:
-                remedy = "lower --workers or --chunks-per-worker for fewer windows"
+                remedy = "lower --workers or --set chunks_per_worker for fewer windows"
             stderr.write(
                 f"{order['argv'][0]} cannot be started on {node_name()} "
                 f"({error.strerror}): {remedy}\n".encode()

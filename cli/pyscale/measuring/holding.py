@@ -120,8 +120,8 @@ class Holder:
         course = Course(self._journal.read())
         if is_cancelled(self._run.path):
             raise UserError(
-                f"the run {self._run.path.name} was cancelled: finish it with `pyscale run "
-                f"--resume {self._run.path.name}`"
+                f"the run {self._run.path.name} was cancelled: finish it with `pyscale "
+                f"resume {self._run.path.name}`"
             )
         if not trials_left(self._run, course):
             return True

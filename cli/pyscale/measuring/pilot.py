@@ -74,7 +74,7 @@ def pilot(folder: str) -> None:
 
 def go_on(run: Path) -> str:
     """How to go on with a run that has ended before its last trial."""
-    return f"go on with `pyscale run --resume {run.name}`"
+    return f"go on with `pyscale resume {run.name}`"
 
 
 def _was_cancelled(job_id: str) -> bool:

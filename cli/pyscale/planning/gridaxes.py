@@ -32,7 +32,7 @@ def refuse_unknown_axes(suite: Suite, families: Mapping[str, SuiteStage], chosen
     if chosen and not families:
         raise UserError(
             f"the suite {suite.name} has no grid, so {' and '.join(chosen)} cannot be set: leave "
-            "out --sizes, --grid and the setting grid, or run another suite"
+            "out --grid and the setting grid, or run another suite"
         )
     known = {entry: known_axes(load_stage(suite.stage_name(entry))) for entry in families}
     for entry, step in families.items():

@@ -175,7 +175,7 @@ def _refuse_windows(
     """Raise where a flag tells of windows, and workers of an entry have none of their own."""
     flags = ["--scaling weak"] if sweep.is_weak and sweep.frameless is None else []
     if settings["chunks_per_worker"] > 1:
-        flags.append(f"--chunks-per-worker {settings['chunks_per_worker']}")
+        flags.append(f"--set chunks_per_worker={settings['chunks_per_worker']}")
     if settings["layout"] == "array" and in_one_job:
         raise UserError(
             f"--layout array starts each worker by itself, and ranks of {entry} wait for each "

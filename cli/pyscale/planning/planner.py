@@ -51,8 +51,8 @@ def make_plan(
     )
     if settings["layout"] == "gang" and settings["chunks_per_worker"] > 1:
         raise UserError(
-            f"--layout gang starts all workers at once, each on one window, so it takes no "
-            f"--chunks-per-worker {settings['chunks_per_worker']}: leave one of the two out"
+            f"--layout gang starts all workers at once, each on one window, so it takes no --set "
+            f"chunks_per_worker={settings['chunks_per_worker']}: leave one of the two out"
         )
     measured = _measured(suite, only)
     place = None
@@ -186,8 +186,8 @@ def _refuse_larger_than_frames(
         fitting = ",".join([*(str(length) for length in asked if length <= most), "full"])
         raise UserError(
             f"frames of {dataset.movie.name} have {rows} x {columns} pixels, so no {asked[-1]} x "
-            f"{asked[-1]} can be cropped from them: ask for --sizes {fitting}, or name a dataset "
-            "with larger frames by --data"
+            f"{asked[-1]} can be cropped from them: ask for --grid {CROP}={fitting}, or name a "
+            "dataset with larger frames by --data"
         )
 
 

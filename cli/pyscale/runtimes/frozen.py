@@ -80,7 +80,7 @@ def _frozen(
     verdict = verdict_on(folder, name, report)
     if verdict.state in {"unlocked", "changed"}:
         if not unlocked:
-            raise UserError(f"{verdict.sentence}; --unlocked-images runs it as it is")
+            raise UserError(f"{verdict.sentence}; --set unlocked_images=true runs it as it is")
     elif verdict.state != "as locked":
         raise UserError(verdict.sentence)
     known = folder.read_lock().images.get(name)

@@ -101,7 +101,7 @@ class RunFolder:
         if _inode(self.path) != self._inode:
             raise UserError(
                 f"the run ended because its folder {self.path} was moved or removed: finish it "
-                "with `pyscale run --resume FOLDER`, where FOLDER is its new place"
+                "with `pyscale resume FOLDER`, where FOLDER is its new place"
             )
 
     def trial(self, trial: Trial) -> Path:

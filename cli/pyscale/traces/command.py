@@ -15,7 +15,7 @@ from pyscale.report.wording import few, listing
 from pyscale.traces.jobstats import read_jobstats
 from pyscale.traces.nextflow import read_nextflow
 from pyscale.traces.sacct import read_sacct
-from pyscale.traces.snakemake import read_snakemake
+from pyscale.traces.snakemake import read_metadata, read_snakemake
 from pyscale.traces.tasks import Asked, TracedTask, refuse_twice_told
 from pyscale.traces.tracefile import read_text
 from pyscale.traces.trials import (
@@ -192,6 +192,9 @@ def import_traces(
     asked = _asked(workers, stage)
     tasks: list[TracedTask] = []
     for path in files:
+        if trace_format == "snakemake" and path.is_dir():
+            tasks += read_metadata(path, asked)
+            continue
         text = read_text(path)
         refuse_others(path, text, trace_format)
         tasks += FORMATS[trace_format][1](path, text, asked)

@@ -6,14 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from pyscale.analysis.lanes import Interval
 from pyscale.errors import UserError, why_no_name
 from pyscale.report.tabletext import LEAST
-
-if TYPE_CHECKING:
-    # It would bring polars, and a workflow in place reads its trace while its time runs.
-    from pyscale.analysis.lanes import Interval
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,7 @@ def test_a_job_that_follows_a_cancelled_one_ends_the_run(run, tmp_path, monkeypa
     pilot.pilot(str(run.path))
     (event,) = Journal(run.journal_file).read()
     assert event.kind == "run_stopped"
-    assert event.detail == (
-        f"job 16 was cancelled: go on with `pyscale run --resume {run.path.name}`"
-    )
+    assert event.detail == (f"job 16 was cancelled: go on with `pyscale resume {run.path.name}`")
     # And so does the next, which knows no more than that.
     pilot.pilot(str(run.path))
     assert len(Journal(run.journal_file).read()) == 1

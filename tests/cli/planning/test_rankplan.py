@@ -159,7 +159,9 @@ def test_a_cluster_starts_all_ranks_by_one_job_on_as_many_nodes_as_they_need(pla
         pytest.param(
             "loader", {"layout": "array"}, cluster(), id="--layout array ranks of wait for"
         ),
-        pytest.param("loader", {"chunks_per_worker": 2}, None, id="--chunks-per-worker 2: workers"),
+        pytest.param(
+            "loader", {"chunks_per_worker": 2}, None, id="--set chunks_per_worker: workers"
+        ),
         pytest.param("loader", {"scaling": "weak"}, None, id="--scaling: the suite loader"),
         pytest.param("loader", {"axes": "TYX"}, None, id="--axes: the suite loader loads"),
         pytest.param("loader", {"path": "/"}, None, id="the suite loader measures no"),
