@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from pyscale_stages.hashing import sha256_of
 from pyscale_stages.inputfiles import files_of
 
 PROVENANCE_FILE = "provenance.json"
+COMMIT_DIGITS = 12
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
 
@@ -97,6 +99,19 @@ def read_provenance(run: Path) -> Provenance:
             f"{run} does not record what it was measured with ({PROVENANCE_FILE} is missing or "
             "unreadable there): measure it again with this pyscale"
         ) from error
+
+
+def writer_of(file: Path) -> str:
+    """Name the pyscale that wrote the run in whose folder a file lies."""
+    run = next((one for one in file.parents if (one / PROVENANCE_FILE).is_file()), None)
+    with suppress(UserError):
+        if run is not None:
+            wrote = read_provenance(run)
+            commit = (
+                "" if wrote.git_commit is None else f" (commit {wrote.git_commit[:COMMIT_DIGITS]})"
+            )
+            return f"pyscale {wrote.pyscale_version}{commit}"
+    return "the pyscale that wrote it"
 
 
 def refuse_changed_input(run: Path, movies: Mapping[str, Path]) -> None:
