@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from pyscale.errors import UserError, refused_by_disk
 from pyscale.planning.plan import Plan, Trial
 from pyscale.processes import SUBMISSIONS_FOLDER, user_name
-from pyscale.store.provenance import Containers, write_provenance, writer_of
+from pyscale.store.provenance import Containers, why_unreadable, write_provenance
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.wording import first_problem
 
@@ -45,7 +45,7 @@ class RunFolder:
         except ValidationError as error:
             raise UserError(
                 f"the run {path} cannot be read by this pyscale ({first_problem(error, Plan)} in "
-                f"{PLAN_FILE}): it is damaged, or {writer_of(path / PLAN_FILE)} reads it"
+                f"{PLAN_FILE}): {why_unreadable(path / PLAN_FILE)}"
             ) from error
 
     @classmethod

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -101,17 +100,19 @@ def read_provenance(run: Path) -> Provenance:
         ) from error
 
 
-def writer_of(file: Path) -> str:
-    """Name the pyscale that wrote the run in whose folder a file lies."""
+def why_unreadable(file: Path) -> str:
+    """Say what may be wrong with a file of a run: damage, or another pyscale that wrote it."""
     run = next((one for one in file.parents if (one / PROVENANCE_FILE).is_file()), None)
-    with suppress(UserError):
-        if run is not None:
-            wrote = read_provenance(run)
-            commit = (
-                "" if wrote.git_commit is None else f" (commit {wrote.git_commit[:COMMIT_DIGITS]})"
-            )
-            return f"pyscale {wrote.pyscale_version}{commit}"
-    return "the pyscale that wrote it"
+    try:
+        wrote = None if run is None else read_provenance(run)
+    except UserError:
+        wrote = None
+    if wrote is None:
+        return "it is damaged, or only the pyscale that wrote it reads it"
+    if (wrote.pyscale_version, wrote.git_commit) == (version(DISTRIBUTION), code_commit()):
+        return "it is damaged"
+    commit = "" if wrote.git_commit is None else f" (commit {wrote.git_commit[:COMMIT_DIGITS]})"
+    return f"it is damaged, or only pyscale {wrote.pyscale_version}{commit} reads it"
 
 
 def refuse_changed_input(run: Path, movies: Mapping[str, Path]) -> None:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pyscale.errors import UserError, end_of
 from pyscale.interruption import killed_by, signal_name
 from pyscale.runtimes.containererrors import unpacked_its_image, why_no_container
-from pyscale.store.provenance import writer_of
+from pyscale.store.provenance import why_unreadable
 from pyscale.store.records import (
     CACHE_FILE,
     EXIT_FILE,
@@ -55,9 +55,8 @@ class RecordError(UserError):
     def __init__(self, path: Path, problem: str) -> None:
         self.path, self.problem = path, shorten(problem, _LONGEST_PROBLEM, placeholder=" …")
         super().__init__(
-            f"the record {path} cannot be read by this pyscale ({self.problem}): it is damaged, "
-            f"or {writer_of(path)} reads it; use that, or remove its task's folder to run the task "
-            "again"
+            f"the record {path} cannot be read by this pyscale ({self.problem}): "
+            f"{why_unreadable(path)}; remove its task's folder to run the task again"
         )
 
 
