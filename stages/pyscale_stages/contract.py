@@ -217,7 +217,7 @@ class TaskError(Record):
 class TaskResult(Record):
     """The record of one finished task, written atomically as the task's last act."""
 
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     spec: TaskSpec
     status: Literal["done", "failed"]
     start_utc: datetime
