@@ -14,7 +14,6 @@ SMALL = {
         "readers": [1, 2],
         "block_bytes": 4096,
         "repeats": 1,
-        "fio": False,
     },
     "decompress": {"frames": 3, "height_px": 64, "width_px": 96, "repeats": 2, "threads": [1, 2]},
     "kernels": {

@@ -21,7 +21,6 @@ movie_side_px = 64
 small_files = 5
 readers = [1, 2]
 repeats = 1
-fio = false
 
 [stages.decompress]
 frames = 2

@@ -21,7 +21,7 @@ from pyscale_stages.storage.reading import Piece, Reader
 
 TEST = "particle_write"
 FILE_NAME = "particles{}.mrc"
-"""Of each file by its number, without leading zeros, which fio could not be told."""
+"""Of each file by its number."""
 _BLOCK_BYTES = 1 << 20
 
 

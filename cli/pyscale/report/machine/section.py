@@ -225,13 +225,12 @@ def _device(bench: Bench, device: str, others: int) -> Iterator[Answer]:
 def place(bench: Bench) -> dict[str, str]:
     """Known properties of the measured folders, by name."""
     told = {"true": "yes", "false": "no"}
-    found = {
+    return {
         f"{folder}{name}": told.get(text, text)
         for prefix, folder in FOLDERS.items()
         for key, name in PLACE.items()
         if (text := bench.place.get(f"{prefix}_{key}"))
     }
-    return found | ({"fio": bench.place["fio"]} if "fio" in bench.place else {})
 
 
 def scale(bench: Bench) -> Iterator[str]:
