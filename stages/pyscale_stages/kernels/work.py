@@ -19,7 +19,7 @@ from pyscale_stages.residency import CacheState
 from pyscale_stages.timing import Bottleneck
 
 Result = TypeVar("Result")
-Family = Literal["fft", "fsc", "filters", "picking", "engine", "transfers", "basics"]
+Family = Literal["fsc", "filters", "picking", "engine", "transfers", "allocation"]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ from pyscale_stages.machine.timingtable import timings_table
 from pyscale_stages.timing import Timing
 
 
-def row(test="triad", repeat=0, **changed):
+def row(test="allocation", repeat=0, **changed):
     details = {"checksum": 2.0, "error": 0.0, "tolerance": 0.1} | changed.pop("details", {})
     given = {"test": test, "repeat": repeat, "wall_s": 1.0, "details": details} | changed
     return Timing(**given)
@@ -24,7 +24,7 @@ def test_times_do_not_count_and_checksums_do():
 def test_only_right_results_of_tests_that_apply_to_both_devices_agree():
     assert not same([row()], [row(details={"error": 0.2})])
     assert not same([row()], [row(), row(repeat=1, details={"error": 0.2})])
-    without_error = Timing(test="triad", repeat=0, wall_s=1.0)
+    without_error = Timing(test="allocation", repeat=0, wall_s=1.0)
     assert not same([without_error], [without_error])
     absent = row("picking", wall_s=None, why_not="not applicable: no kernel", details={})
     assert same([row(), absent], [row(), row("picking")])

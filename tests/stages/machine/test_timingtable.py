@@ -53,7 +53,7 @@ def test_another_table_is_told(tmp_path):
 @pytest.fixture
 def quick(bench_of):
     """A stage that does little: no other one is quicker."""
-    return bench_of("kernels", tests=["triad"])
+    return bench_of("kernels", tests=["allocation"])
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_what_cannot_be_joined_is_refused(quick, bench_of, outputs, wrong):
     if wrong == "broken":
         (outputs[0] / "timings.parquet").write_bytes(b"no table")
     by = bench_of("decompress") if wrong == "stage" else quick
-    by.refused("merge", *given, **({"launches": 6} if wrong == "params" else {}))
+    by.refused("merge", *given, **({"particles": 6} if wrong == "params" else {}))
 
 
 def test_two_runs_agree_whatever_their_times_and_with_another_seed_they_do_not(bench):

@@ -63,9 +63,8 @@ AT_ONCE = (
     "process beside the others."
 )
 ABILITIES = {
-    "matrix_product": "matrix product",
-    "fft_3d": "3D Fourier transform",
-    "triad": "memory",
+    "picking": "picking",
+    "fsc_tight": "shell correlation",
     "host_to_device_pinned": "to the GPU, pinned",
 }
 LEFT_OUT = {
