@@ -13,8 +13,6 @@ LOWER = "lower particles or particle_px"
 """What makes the files of a test smaller, for sentences on room."""
 NOT_APPLICABLE = "not applicable: "
 """How a sentence begins that says why a test has no meaning on a device."""
-SAME_CHECKSUM = 1e-3
-"""Largest relative difference: devices add single-precision numbers in different orders."""
 
 Assignment = Literal["max", "marg"]
 Kernel = Literal["linear10", "linear20"]

@@ -66,7 +66,7 @@ def timed_read(
         book.add(case.test, None, why_not=done, **case.timing)
         return
     with book.task.span("compute"):
-        details = done.details | proof.details | {"checksum_crc32": float(verify())}
+        details = done.details | proof.details | {"checksum": float(verify())}
     book.prove(case.test, case.repeat, case.workers, proof)
     read_of = {"amount": done.amount, "unit": "B", "cache": proof.state, "details": details}
     book.add(case.test, done.wall_s, **read_of, **case.timing)

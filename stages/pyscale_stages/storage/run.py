@@ -181,7 +181,7 @@ def _copied(book: Book, stack: Stack, folder: Path, repeat: int) -> Stack:
         checksum = float(verified(Reader(block_bytes), copies, block_bytes))
     of_all: dict[str, Any] = {"repeat": repeat, "amount": stack.total_bytes, "unit": "B"}
     of_all["bottleneck"] = "storage"
-    details = proof.details | {"checksum_crc32": checksum}
+    details = proof.details | {"checksum": checksum}
     book.add(COPY, copy_s + flush_s, **of_all, cache=proof.state, details=details)
     book.add(COPY, copy_s, **of_all, cache=proof.state, step="copy")
     book.add(COPY, flush_s, **of_all, step="flush")

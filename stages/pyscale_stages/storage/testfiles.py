@@ -90,7 +90,7 @@ def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
         "particles": float(len(stack.pieces)),
         "particle_side_px": float(params.particle_side_px),
         "scale_to_published": params.scale_to_published,
-        "checksum_crc32": float(zlib.crc32(np.array(stack.crc32, "<u4").tobytes())),
+        "checksum": float(zlib.crc32(np.array(stack.crc32, "<u4").tobytes())),
     }
     of_all: dict[str, Any] = {"repeat": repeat, "amount": stack.total_bytes, "unit": "B"}
     book.add(TEST, write_s + flush_s, **of_all, bottleneck="storage", details=details)
