@@ -99,7 +99,7 @@ ABOUT_THE_RUN = Measured(
     version="0.1.0",
     created_at=1773747744.0,
     movies=3,
-    params={"storage": {"stack": "laptop"}, "kernels": {"preset": "laptop"}},
+    params={"storage": {"particles": 1000}, "kernels": {"poses": 64}},
     folder="/scratch",
     stamps={
         "node1": {

@@ -30,9 +30,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 config_app = group("Show settings and where each comes from.", "pyscale config show")
-stage_app = group(
-    "Make steps of your own from descriptions of tools.", "pyscale stage import config.yaml"
-)
 
 
 def _show_version(wanted: bool) -> None:
@@ -168,22 +165,6 @@ def config_show(json: bool = JSON) -> None:
     listings.show_settings(as_json=json)
 
 
-@stage_app.command("import", **helped("pyscale stage import config.yaml --output mine.toml"))
-def stage_import(
-    file: Path = argument("FILE", "Description of a tool.", default=...),
-    output: Path | None = option("TOML", "Write the suite here."),
-) -> None:
-    """Make a suite of one step from a description.
-
-    Reads the config.yaml of Bilayers, the descriptor.json of BIAFLOWS and Cytomine, and a
-    CommandLineTool of CWL, and says what of it was understood.
-    """
-    from pyscale.descriptions.importing import import_stage
-
-    import_stage(file, output)
-
-
-app.add_typer(stage_app, name="stage")
 app.add_typer(data_app, name="data")
 app.add_typer(image_app, name="image")
 app.add_typer(reference_app, name="reference")

@@ -26,7 +26,7 @@ from pydantic_settings import (
 
 from pyscale.analysis.spending import Prices
 from pyscale.errors import UserError
-from pyscale.planning.suite import GridValue, Layout, Start
+from pyscale.planning.suite import GridValue, Layout
 from pyscale.resources import shipped
 from pyscale.tomlfile import parsed
 from pyscale_stages.contract import Device
@@ -103,9 +103,6 @@ class Settings(BaseSettings):
         "native", description="How a task's process is started: in this environment, or in images"
     )
     device: Device = Field("cpu", description="Where stages that can use it compute")
-    start: Start = Field(
-        "cold", description="A new process for each window, or warm workers that are kept"
-    )
     cache: Literal["cold", "warm", "asis"] = Field(
         "cold", description="State of the page cache that each trial's inputs are brought to"
     )

@@ -37,8 +37,8 @@ OF_EXTRA: dict[str, tuple[str, ...]] = {
     "contact": ("pyclesperanto==0.25.1",),
     "track": ("laptrack==0.17.0", "py-ctcmetrics==1.3.3"),
     "track_trackmate": ("pyimagej==1.8.0",),
-    "storage": (),
-    "decompress": (),
+    "storage": ("mrcfile==1.5.4",),
+    "decompress": ("mrcfile==1.5.4",),
     "kernels": (TORCH,),
     "loader": (
         "opencv-python-headless>=4.10",

@@ -19,7 +19,7 @@ def test_the_packages_are_those_of_the_extras():
     extras = {
         name: tuple(packages)
         for name, packages in PROJECT["optional-dependencies"].items()
-        if name not in {"all", "dev", "docs", "snakemake"}
+        if name not in {"all", "dev", "docs"}
     }
     assert extras == libraries.OF_EXTRA
 
@@ -39,7 +39,7 @@ def test_libraries_are_named_with_their_versions_as_pip_takes_them():
     assert shlex.split(how_to_install("loader"))[2:] == list(libraries.OF_EXTRA["loader"])
     said = how_to_install("contact", ["scipy.spatial.distance"])
     assert said == "pip install 'scipy>=1.14.1'"
-    assert shlex.split(how_to_install("storage"))[2:] == list(libraries.EVERY_STAGE)
+    assert shlex.split(how_to_install())[2:] == list(libraries.EVERY_STAGE)
     words = shlex.split(how_to_install("track", again=True))
     assert words[2:4] == ["--force-reinstall", "laptrack==0.17.0"]
     assert "numpy<2.1" in words

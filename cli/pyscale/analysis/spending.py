@@ -1,4 +1,4 @@
-"""Costs of trials: core-hours, GPU-hours, money and energy, also per unit of work."""
+"""Costs of trials: core-hours, GPU-hours, and money, also per unit of work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Held = Literal["task", "gang", "machine"]
 do. "gang": all until the slowest ends, and one for the merge. "machine": all until the trial ends,
 as a workstation does, or one allocation for everything."""
 
-COSTS = ("core_hours", "gpu_hours", "money", "energy_j")
+COSTS = ("core_hours", "gpu_hours", "money")
 
 
 class Prices(Record):
@@ -49,7 +49,7 @@ def trial_costs(
     """Price every trial: add `held_s`, the worker-seconds that are paid for, and `COSTS`.
 
     `held` is what is held while workers wait for each other; None where that is not known, so that
-    only energy is. Money is null where GPUs or cores are held, or may be, whose price is not known.
+    nothing is. Money is null where GPUs or cores are held, or may be, whose price is not known.
     """
     held_s = {
         "task": pl.col("busy_s"),

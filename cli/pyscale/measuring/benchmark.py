@@ -97,12 +97,6 @@ def with_allocation(plan: Plan, site: Site) -> Plan:
     """The plan with its way to get jobs decided."""
     asked = plan.settings["allocation"]
     why_not = None if asked == "each" else why_not_held(plan, site)
-    warm = any(trial.start == "warm" for trial in plan.trials)
-    if why_not is not None and warm:
-        raise UserError(
-            f"--start warm needs one allocation for all trials, and there is none because "
-            f"{why_not}: use --start cold, or change the suite or the site's file"
-        )
     if why_not is not None and asked == "hold":
         raise UserError(
             f"one allocation cannot hold the trials of this run, because {why_not}: use "

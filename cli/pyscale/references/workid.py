@@ -16,7 +16,7 @@ from pyscale.store.provenance import InputFile, read_provenance
 
 HOW_MANY = frozenset(
     {
-        *("repeats", "tests", "gpus", "preset", "modes", "readers", "fio", "cache_folder"),
+        *("repeats", "tests", "gpus", "modes", "readers", "fio", "cache_folder"),
         *("movie_formats", "codecs", "threads"),
         *("particles", "micrographs", "cutoffs", "launches", "small_files"),
     }

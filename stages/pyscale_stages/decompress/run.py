@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy.random  # noqa: F401 - else its import would be taken for writing
+import mrcfile  # noqa: F401 - else its import would be taken for writing
+import numpy.random  # noqa: F401 - as above
 import tifffile  # noqa: F401 - as above
 
 from pyscale_stages.decompress.decode import (

@@ -28,7 +28,7 @@ STAGE = Stage(
     resources=Resources(cpus=4, memory_gib=4.0, devices=("cpu",)),
     extra="decompress",
     image=Image(OF_EXTRA["decompress"]),
-    modules=("imagecodecs", "tifffile", "polars"),
+    modules=("imagecodecs", "mrcfile", "tifffile", "polars"),
     folders=("machine", "movieformats"),
     room_bytes=room_bytes,
     work="each",

@@ -59,7 +59,7 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
         reference = reference_image(movie, start, params)
     frames = task.read_frames(movie, (start, stop))
     first = next(frames)
-    preload(task)
+    _load(task)
     with task.span("compute"):
         if params.registration:
             set_seed(task.spec.seed)
@@ -90,7 +90,7 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
         task.write_window((start, stop), movie.n_frames)
 
 
-def preload(task: Task[RegisterDenoiseParams]) -> None:
+def _load(task: Task[RegisterDenoiseParams]) -> None:
     """Import what computes and writes."""
     params = task.params
     with task.span("import"):
@@ -191,6 +191,5 @@ STAGE = Stage(
     extra="register_denoise",
     image=Image((*OF_EXTRA["register_denoise"], SCIPY)),
     modules=("ants", "pywt", "skimage"),
-    preload=preload,
     needs=NEEDS,
 )

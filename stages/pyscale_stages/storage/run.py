@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import imagecodecs  # noqa: F401 - else its import would be taken for writing
+import mrcfile  # noqa: F401 - as above
 import numpy as np
 import tifffile  # noqa: F401 - as above
 
@@ -26,11 +27,12 @@ from pyscale_stages.machine.place import (
     scratch_folder,
 )
 from pyscale_stages.machine.timingtable import timings_table, write_results
+from pyscale_stages.movieformats.codecs import MovieFormat
 from pyscale_stages.storage.book import RESIDENCY, Book, Case, FileSet, prepare, residency_table
 from pyscale_stages.storage.fio import fio_at_random, fio_sequentially, fio_version
 from pyscale_stages.storage.metadata import measure_metadata
 from pyscale_stages.storage.parallel import read_in_parallel
-from pyscale_stages.storage.params import LOWER, MovieFormat, StorageParams, room_bytes
+from pyscale_stages.storage.params import LOWER, StorageParams, room_bytes
 from pyscale_stages.storage.reading import Reader
 from pyscale_stages.storage.reads import read_at_random, read_sequentially, verified
 from pyscale_stages.storage.testfiles import Stack, write_movies, write_stack

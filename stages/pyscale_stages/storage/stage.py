@@ -37,7 +37,7 @@ STAGE = Stage(
     room_bytes=room_bytes,
     extra="storage",
     image=Image(OF_EXTRA["storage"]),
-    modules=("imagecodecs", "tifffile", "polars"),
+    modules=("imagecodecs", "mrcfile", "tifffile", "polars"),
     folders=("machine", "movieformats"),
     work="each",
 )

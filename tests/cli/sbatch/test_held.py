@@ -62,15 +62,9 @@ def test_trials_of_two_partitions_have_jobs_of_their_own(make):
     assert with_allocation(make(), TWO_PARTITIONS).settings["allocation"] == "each"
 
 
-@pytest.mark.parametrize(
-    ("start", "allocation"),
-    [("cold", "hold"), ("warm", None)],
-)
-def test_what_needs_one_allocation_is_refused_where_there_can_be_none(make, start, allocation):
-    plan = make(allocation=allocation)
-    trials = tuple(trial.model_copy(update={"start": start}) for trial in plan.trials)
+def test_one_allocation_is_refused_where_there_can_be_none(make):
     with refused(UserError):
-        with_allocation(plan.model_copy(update={"trials": trials}), TWO_PARTITIONS)
+        with_allocation(make(allocation="hold"), TWO_PARTITIONS)
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ def test_the_threads_of_its_own_point_decide_whether_a_trial_had_to_share(run):
         assert found is disturbed
 
 
-def test_memory_and_energy_stand_in_the_row_of_a_task(run):
-    used = {"gpu_own_peak_bytes": 2**30, "gpu_energy_j": 40.5, "cpu_energy_j": 12.0}
+def test_memory_of_the_device_stands_in_the_row_of_a_task(run):
+    used = {"gpu_own_peak_bytes": 2**30, "gpu_peak_bytes": 2**31}
     tell(run, BASE, "w0", counters=used)
     (row,) = build_tables(run).tasks.filter(trial=BASE, task="w0").select(*used).to_dicts()
     assert row == used
@@ -128,7 +128,7 @@ def test_a_run_of_an_earlier_version_is_still_read(make, tmp_path):
         result = json.loads(file.read_text())
         result |= {"schema_version": 1}
         del result["samples"]
-        for name in ("gpu_own_peak_bytes", "gpu_energy_j", "cpu_energy_j"):
+        for name in ("gpu_own_peak_bytes",):
             del result["counters"][name]
         file.write_text(json.dumps(result))
     tables = build_tables(RunFolder(run.path))
@@ -136,6 +136,6 @@ def test_a_run_of_an_earlier_version_is_still_read(make, tmp_path):
     assert set(tables.tasks["family"]) == {ENTRY}
     assert set(tables.tasks["point"]) == {"{}"}
     assert set(tables.tasks["threads"]) == {plan["settings"]["cpus_per_worker"]}
-    assert tables.tasks["gpu_energy_j"].null_count() == 5
+    assert tables.tasks["gpu_own_peak_bytes"].null_count() == 5
     assert tables.calls.is_empty()
     assert tables.timings.is_empty()

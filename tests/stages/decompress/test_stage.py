@@ -11,7 +11,7 @@ from pyscale_stages.decompress import run as decompressing
 from pyscale_stages.decompress.decode import packed_movie
 from pyscale_stages.decompress.params import DecompressParams
 from pyscale_stages.movieformats.codecs import CODECS
-from pyscale_stages.movieformats.counting import PRESETS
+from pyscale_stages.movieformats.counting import Camera
 from pyscale_stages.timing import Timing
 from smallstages import SMALL
 from stagetasks import Bench
@@ -183,14 +183,10 @@ def test_parameters_choose_powers_of_two_threads_and_the_camera_of_each_format()
     assert DecompressParams().thread_counts(8) == (1, 2, 4, 8)
     assert DecompressParams().thread_counts(6) == (1, 2, 4, 6)
     assert DecompressParams(threads=(4, 1, 4)).thread_counts(2) == (1, 4)
-    published = DecompressParams(movie="published")
-    cameras = {codec: published.camera(codec) for codec in CODECS}
-    assert cameras["mrc"] == PRESETS["k2"]
-    assert cameras["eer"] == PRESETS["falcon4"]
-    assert {codec for codec in CODECS if cameras[codec] == PRESETS["k3"]} == {
-        codec for codec in CODECS if codec.startswith("tiff")
-    }
-    assert DecompressParams(movie="k2").camera("eer") == PRESETS["k2"]
+    k2 = Camera(frames=44, height_px=3838, width_px=3710, dose_per_px=1.0)
+    params = DecompressParams(frames=3, cameras={"mrc": k2})
+    assert params.camera("mrc") == k2
+    assert params.camera("tiff_lzw").frames == params.camera("eer").frames == 3
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 import zlib
 
+import mrcfile
 import numpy as np
 import polars as pl
 import pytest
 import tifffile
 
-from pyscale_stages.movieformats.mrc import open_mrc
 from pyscale_stages.storage import params, reads, testfiles
 from pyscale_stages.storage.testfiles import particles_of
 from pyscale_stages.timing import Timing
@@ -97,7 +97,7 @@ def test_movies_are_real_ones_of_their_formats(bench, place, monkeypatch):
     def look(_book, case, files):
         if case.name.startswith("movie"):
             path = files.files[-1]
-            movie = open_mrc(path) if path.suffix == ".mrc" else tifffile.imread(path)
+            movie = mrcfile.read(path) if path.suffix == ".mrc" else tifffile.imread(path)
             shapes[path.suffix] = movie.shape
 
     monkeypatch.setattr("pyscale_stages.storage.run.read_sequentially", look)

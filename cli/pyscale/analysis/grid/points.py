@@ -83,7 +83,7 @@ def _key(point: Point, without: Sequence[str]) -> str:
 
 ABOUT, DOUBTS = ("suite", "device", "threads", "gpu_sharing"), ("flags", "warnings")
 """Columns of a point that its tasks tell, and those that its row of configurations does."""
-TASK_MEDIANS = ("objects", "gpu_own_peak_bytes", "gpu_peak_bytes", "gpu_energy_j", "cpu_energy_j")
+TASK_MEDIANS = ("objects", "gpu_own_peak_bytes", "gpu_peak_bytes")
 """Columns of the table of tasks whose median over the windows' tasks a point has."""
 BESIDE = {
     "beside_ap_iou50": "ap_iou50",
