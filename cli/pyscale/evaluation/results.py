@@ -134,7 +134,8 @@ def results_of(
         count_retried=options.count_retried,
     )
     machine = machine_findings(
-        *(tables.timings, tasks, spans, tables.sources.places),
+        tables.timings,
+        tables.sources.places,
         measuring=run.plan.entries_that(measures_alone),
         sizes=sizes,
     )
