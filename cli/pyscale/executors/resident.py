@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from pyscale.executors import launch
-from pyscale.executors.clock import offset_to
 from pyscale.interruption import end_with_parent
 
 
@@ -81,14 +80,13 @@ class _Worker:
         order = launch.standing(task, token)
         if order is None:
             return None
-        clock = offset_to(order["clock"]) if order["clock"] else None
         spawn_utc = datetime.now(UTC)
         asked = {
             "folder": str(task),
             "arguments": order["arguments"],
             "spawn_monotonic_s": time.monotonic(),
         }
-        launch.write_launch(task, order, self._process.pid, (begin_utc, spawn_utc), clock)
+        launch.write_launch(task, order, self._process.pid, (begin_utc, spawn_utc))
         assert self._process.stdin is not None
         # Whether it has ended, its answer tells.
         with suppress(BrokenPipeError):

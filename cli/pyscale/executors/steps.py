@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pyscale.executors.clock import telling_time
 from pyscale.executors.protocol import WINDOWS, Batch, Executor
 from pyscale.executors.stepcommand import step_command, step_environment
 from pyscale.executors.stepends import PERIOD_S, AllocationEndedError, Step, StepLog, own_state
@@ -47,18 +46,17 @@ class StepExecutor(Executor):
             # Slurm gives their cores to no other step before.
             self._workers.end()
         gang = Submission.of(batch).is_gang
-        with telling_time() as clock:
 
-            def start(slots: Mapping[Group, int]) -> Mapping[Path, Step]:
-                jobs: dict[Path, Step] = {}
-                for tasks, slot in slots.items():
-                    # The ranks of a gang start together, so none of them waits for a slot.
-                    step = self._start(batch, tasks, clock, None if gang else slot)
-                    jobs |= dict.fromkeys(tasks, step)
-                return jobs
+        def start(slots: Mapping[Group, int]) -> Mapping[Path, Step]:
+            jobs: dict[Path, Step] = {}
+            for tasks, slot in slots.items():
+                # The ranks of a gang start together, so none of them waits for a slot.
+                step = self._start(batch, tasks, None if gang else slot)
+                jobs |= dict.fromkeys(tasks, step)
+            return jobs
 
-            groups = [tuple(batch.orders)] if gang else [(folder,) for folder in batch.orders]
-            keep_busy(groups, 1 if gang else batch.at_once, start, self._settled)
+        groups = [tuple(batch.orders)] if gang else [(folder,) for folder in batch.orders]
+        keep_busy(groups, 1 if gang else batch.at_once, start, self._settled)
 
     def end_all(self) -> int:
         """End the steps of this job, and take back the orders of their tasks."""
@@ -72,9 +70,9 @@ class StepExecutor(Executor):
             step.wait()
         return len(living) + self._workers.end_all()
 
-    def _start(self, batch: Batch, tasks: Sequence[Path], clock: str, slot: int | None) -> Step:
+    def _start(self, batch: Batch, tasks: Sequence[Path], slot: int | None) -> Step:
         asked = Submission.of(batch).requested(self._site)
-        known = {"requested": asked, "clock": clock, "slot": slot}
+        known = {"requested": asked, "slot": slot}
         # A Ctrl-C between the start of a step and its record would leave it unknown.
         with blocked(*ENDING):
             tokens = {

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pyscale.executors.clock import telling_time
 from pyscale.executors.protocol import Batch
 from pyscale.executors.stepcommand import step_environment, worker_command
 from pyscale.executors.stepends import PERIOD_S, TO_END_S, Step, StepLog
@@ -98,12 +97,11 @@ class WarmSteps:
         self._workers.keep_only([_key(batch, slot) for slot in slots])
         # All together, before the first is given its task.
         self._ready(batch, slots)
-        with telling_time() as clock:
 
-            def placed(order: TaskOrder, slot: int) -> TaskOrder:
-                return order.model_copy(update={"requested": asked, "clock": clock, "slot": slot})
+        def placed(order: TaskOrder, slot: int) -> TaskOrder:
+            return order.model_copy(update={"requested": asked, "slot": slot})
 
-            keep_busy([(folder,) for folder in batch.orders], batch.at_once, start, self._settled)
+        keep_busy([(folder,) for folder in batch.orders], batch.at_once, start, self._settled)
 
     def end(self) -> None:
         """Let all end, and wait for that."""
