@@ -26,7 +26,6 @@ from pyscale.analysis.ranks.reconstruct import POINT_SCHEMA as RECONSTRUCT_SCHEM
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.schema import Schema
 from pyscale.analysis.spending import with_costs
-from pyscale.analysis.starts import START_SCHEMA
 from pyscale.analysis.trials import trial_table
 from pyscale.report.csv import FILES, RARE_FILES
 from pyscale.report.dictionary import declarations, entry, meaning
@@ -63,7 +62,6 @@ SCHEMAS: dict[str, Schema] = {
     "points": POINT_SCHEMA,
     "ratios": RATIO_SCHEMA,
     "parts": PART_SCHEMA,
-    "starts": START_SCHEMA,
     "tests": TEST_SCHEMA,
     "nodes": NODE_SCHEMA,
     "headroom": HEADROOM_SCHEMA,

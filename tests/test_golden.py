@@ -31,7 +31,6 @@ from browser.reports import (
     weak_run,
 )
 from commandline import answer_of
-from describedtools import VARIANTS, written
 from goldentext import csv_table, figure_text, json_text, page_text, sampled, table_text
 from madeuppipeline import pipeline
 from madeupruns import loader_run, reconstruct_run
@@ -240,16 +239,6 @@ def test_batch_scripts_are_what_they_were():
             text = text.replace(here, word)
         found[kind.replace(" ", "-")] = text
     compare("scripts", found.items())
-
-
-def test_descriptions_of_tools_become_the_suites_that_they_became(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    found = {}
-    for kind, (name, tool) in VARIANTS.items():
-        Path(name).write_text(written(name, tool), "utf-8")
-        answer = answer_of(capsys, "pyscale", "stage", "import", name)
-        found[kind] = f"{answer.out}== exit code {answer.code}\n{answer.err}"
-    compare("descriptions", found.items())
 
 
 @pytest.mark.usefixtures("_no_figures")

@@ -30,9 +30,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 config_app = group("Show settings and where each comes from.", "pyscale config show")
-stage_app = group(
-    "Make steps of your own from descriptions of tools.", "pyscale stage import config.yaml"
-)
 
 
 def _show_version(wanted: bool) -> None:
@@ -135,29 +132,19 @@ def hardware(json: bool = JSON) -> None:
     listings.show_hardware(as_json=json)
 
 
-@app.command(**helped("pyscale doctor", "pyscale doctor --partition gpu"))
+@app.command(**helped("pyscale doctor", "pyscale doctor --suite device --device cuda"))
 def doctor(
     suite: str = option("SUITE", "Suite to run.", default="pipeline"),
     device: str | None = option("[cpu|cuda|mps]", "Device to compute on."),
-    partition: str | None = option(
-        "NAME", "Ask every node of this Slurm partition, by a job each."
-    ),
-    site: str | None = option("SITE", "Ask the nodes that jobs for this site go to."),
-    wait: float = option("MINUTES", "Longest wait for the nodes.", default=5.0, min=0),
     json: bool = JSON,
 ) -> None:
     """Check what can run here, and what is missing.
 
-    Names the line that would install it. With --partition or --site, each node is checked. The
-    exit code is 1 where a run would fail.
+    Names the line that would install it. The exit code is 1 where a run would fail.
     """
     from pyscale.doctor import command
 
-    raise typer.Exit(
-        command.doctor(
-            suite, device=device, partition=partition, site=site, wait_min=wait, as_json=json
-        )
-    )
+    raise typer.Exit(command.doctor(suite, device=device, as_json=json))
 
 
 @config_app.command("show", **helped("pyscale config show --json"))
@@ -168,22 +155,6 @@ def config_show(json: bool = JSON) -> None:
     listings.show_settings(as_json=json)
 
 
-@stage_app.command("import", **helped("pyscale stage import config.yaml --output mine.toml"))
-def stage_import(
-    file: Path = argument("FILE", "Description of a tool.", default=...),
-    output: Path | None = option("TOML", "Write the suite here."),
-) -> None:
-    """Make a suite of one step from a description.
-
-    Reads the config.yaml of Bilayers, the descriptor.json of BIAFLOWS and Cytomine, and a
-    CommandLineTool of CWL, and says what of it was understood.
-    """
-    from pyscale.descriptions.importing import import_stage
-
-    import_stage(file, output)
-
-
-app.add_typer(stage_app, name="stage")
 app.add_typer(data_app, name="data")
 app.add_typer(image_app, name="image")
 app.add_typer(reference_app, name="reference")

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    # A workflow that is timed imports this, and nothing heavy.
     from pydantic import BaseModel
 
 

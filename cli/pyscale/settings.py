@@ -26,7 +26,7 @@ from pydantic_settings import (
 
 from pyscale.analysis.spending import Prices
 from pyscale.errors import UserError
-from pyscale.planning.suite import GridValue, Layout, Start
+from pyscale.planning.suite import GridValue, Layout
 from pyscale.resources import shipped
 from pyscale.tomlfile import parsed
 from pyscale_stages.contract import Device
@@ -77,10 +77,6 @@ class Settings(BaseSettings):
     with_system: bool = Field(
         False, description="Whether to measure too, in brief, what the node can do"
     )
-    every_node: bool = Field(
-        False,
-        description="Whether one worker measures each node of the site's partition, all at once",
-    )
     axes: str | None = Field(
         None, description="Axes of the movie, like TYX, where its file has none or wrong ones"
     )
@@ -103,9 +99,6 @@ class Settings(BaseSettings):
         "native", description="How a task's process is started: in this environment, or in images"
     )
     device: Device = Field("cpu", description="Where stages that can use it compute")
-    start: Start = Field(
-        "cold", description="A new process for each window, or warm workers that are kept"
-    )
     cache: Literal["cold", "warm", "asis"] = Field(
         "cold", description="State of the page cache that each trial's inputs are brought to"
     )

@@ -49,8 +49,6 @@ one piece of work; or each does all of it."""
 Work = Literal["split", "own", "shared", "each"]
 """How N workers stand to the work of a stage: they split windows of it; as ranks that meet, each
 has as much of its own, or all share one piece; or each does all of it by itself."""
-GpuSharing = Literal["own", "time_slicing", "mps"]
-"""A GPU for each worker; one for all, by turns; one for all, at once by NVIDIA's MPS."""
 
 
 class StageParams(Record):
@@ -171,12 +169,6 @@ class Counters(Record):
     gpu_own_peak_bytes: Bytes | None = Field(
         None, description="Peak memory that the task's own library held on the accelerator"
     )
-    gpu_energy_j: Amount | None = Field(
-        None, description="Energy of the GPU over the task, of all that ran on it"
-    )
-    cpu_energy_j: Amount | None = Field(
-        None, description="Energy of the node's processors over the task, of all that ran on them"
-    )
 
 
 class OutputFile(Record):
@@ -222,16 +214,11 @@ class TaskError(Record):
     exit_code: int
 
 
-Origin = Literal["start", "fork", "kept"]
-"""A process that was started for the task; a fork of a warm worker; or the warm worker itself."""
-
-
 class TaskResult(Record):
     """The record of one finished task, written atomically as the task's last act."""
 
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     spec: TaskSpec
-    origin: Origin = Field("start", description="Where the process came from that did it")
     status: Literal["done", "failed"]
     start_utc: datetime
     end_utc: datetime
@@ -270,26 +257,6 @@ class TaskResult(Record):
         return tuple(warning.sentence for warning in self.warned if warning.is_said)
 
 
-class WorkerRecord(Record):
-    """What a warm worker did once, before its tasks; written when it is ready for them."""
-
-    stage: str
-    params: dict[str, JsonValue]
-    device: Device
-    threads: int
-    pid: int = Field(description="As the worker sees it: in a container, that of the inside")
-    start_utc: datetime
-    wall_s: Seconds = Field(description="From the start of the process until it was ready")
-    spans: tuple[Span, ...]
-    peak_rss_bytes: Bytes
-    versions: dict[str, str]
-    why_unforked: str = Field(
-        description="Why it does its tasks itself; empty where each task is a fork of it"
-    )
-    stamp: dict[str, Any] = Field(default_factory=dict, description="The hardware it runs on")
-    error: str = Field("", description="Why nothing was loaded: each task tells it anew")
-
-
 @dataclass(frozen=True)
 class Slot:
     """One input of a stage."""
@@ -320,10 +287,6 @@ class Surroundings:
     """Variables by which the stage finds them."""
     written: tuple[Path, ...] = ()
     """Folders to write into, which they name."""
-
-
-def _forks_on_cpus(_params: StageParams, device: Device) -> str:
-    return "" if device == "cpu" else f"a process that computes on {device} cannot be forked"
 
 
 @dataclass(frozen=True)
@@ -389,11 +352,6 @@ class Stage:
     """Whether outputs at other N are compared with the baseline's, with given parameters."""
     runs_outside: bool = False
     """Whether it has no image of its own: its process starts what it measures, in an image too."""
-    preload: Callable[[Task[Any]], None] = lambda _task: None
-    """Imports and loads what `run` needs, before a warm worker's first task, from a task without
-    inputs. Where the worker forks it starts no thread: a fork has none but its own."""
-    why_unforkable: Callable[[Any, Device], str] = _forks_on_cpus
-    """Why a warm worker must do its tasks itself with given parameters; empty where it forks."""
 
     def output_with(self, params: StageParams) -> str:
         """File name of the main output with given parameters."""

@@ -71,7 +71,6 @@ def test_options_of_a_run_stand_in_groups():
             "Arguments:",
             "What to measure:",
             "A step of your own:",
-            "A whole workflow of your own:",
             "How to measure it:",
             "Where tasks run:",
         ),

@@ -5,8 +5,6 @@ To add a target, write its two functions and name them in `TARGETS`.
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import shutil
 from collections.abc import Callable, Sequence
@@ -17,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from describedtools import EVERY, written
 from fuzz.mutators import OF_TEXT, OF_TIFF, Mutator
 
 MOST_FRAMES = 40
@@ -128,7 +125,7 @@ def read_slide(path):
 
 def make_tables(folder):
     """Tables of wall times, of trials and of tasks."""
-    trials = ["stage,workers,wall_s,repeat,energy_j"]
+    trials = ["stage,workers,wall_s,repeat,work"]
     tasks = ["stage,workers,repeat,task,wall_s,start,end,cpus,node"]
     for workers in (1, 2, 4):
         for repeat in range(3):
@@ -154,16 +151,13 @@ def make_traces(folder):
     """Traces of every format, each named by it."""
     day = "2026-03-17T11:4"
     dates = [f"{day}0:24|{day}{n}:25|{day}{n}:59" for n in range(3)]
-    job = {"cpus": 2, "total_memory": 8 << 30, "used_memory": 3 << 30, "total_time": 80.5}
-    told = json.dumps({"gpus": 0, "nodes": {"n1": job}, "total_time": 90})
-    comment = "JS1:" + base64.b64encode(gzip.compress(told.encode(), mtime=0)).decode()
     sacct = ["JobID|JobIDRaw|State|Submit|Start|End|ElapsedRaw|TotalCPU|AllocCPUS|NTasks|NodeList|"
-             "ReqMem|MaxRSS|AllocTRES|ConsumedEnergyRaw|AdminComment|JobName"]  # fmt: skip
+             "ReqMem|MaxRSS|AllocTRES|JobName"]  # fmt: skip
     for n, date in enumerate(dates):
         tres = "cpu=2,mem=2000M,node=1,gres/gpu=1"
         for step, name in (("", "segment"), (".batch", "batch")):
-            told_of = f"COMPLETED|{date}|34|00:30.500|2|1|n1|2000M|110145536|{tres}|700"
-            sacct.append(f"100_{n}{step}|{100 + n}{step}|{told_of}|{comment}|{name}")
+            told_of = f"COMPLETED|{date}|34|00:30.500|2|1|n1|2000M|110145536|{tres}"
+            sacct.append(f"100_{n}{step}|{100 + n}{step}|{told_of}|{name}")
     (folder / "sacct").write_text("\n".join(sacct))
     fields = "task_id hash name status attempt submit duration realtime %cpu peak_rss cpus memory"
     nextflow = ["\t".join(fields.split())]
@@ -178,11 +172,9 @@ def make_traces(folder):
     (folder / "snakemake").write_text(f"{columns}\n{line}\n")
     lines = dict(zip(columns.split("\t"), line.split("\t"), strict=True)) | {"s": 6.5, "threads": 2}
     (folder / "snakemake.json").write_text(json.dumps(lines))
-    (folder / "jobstats.json").write_text(told)
-    (folder / "jobstats").write_text(comment)
 
 
-OPTIONS = {"snakemake": {"workers": "workers"}, "jobstats": {"workers": "cpus", "stage": "a"}}
+OPTIONS = {"snakemake": {"workers": "workers"}}
 
 
 def read_trace(path):
@@ -266,32 +258,11 @@ def read_run(path):
     summary_of(results_of(find_run(path.parent, str(path))))
 
 
-def make_descriptions(folder):
-    """A tool in every format that describes one."""
-    for name, given in EVERY.items():
-        (folder / name).write_text(written(name, given))
-
-
-def read_description(path):
-    """Make a suite of it, which must be one that is accepted."""
-    from pyscale.descriptions.importing import import_stage
-    from pyscale.planning.suite import load_suite
-
-    out = path.with_name("suite.toml")
-    out.unlink(missing_ok=True)
-    import_stage(path, out)
-    try:
-        load_suite(str(out))
-    except Exception as error:
-        raise AssertionError("the suite of an accepted description is refused") from error
-
-
 TARGETS = {
     "movies": Target(make_movies, OF_TIFF, read_movie),
     "slides": Target(make_slides, (*OF_TIFF, *OF_TEXT), read_slide),
     "tables": Target(make_tables, OF_TEXT, read_table),
     "traces": Target(make_traces, OF_TEXT, read_trace),
-    "descriptions": Target(make_descriptions, OF_TEXT, read_description),
     "settings": Target(make_settings, OF_TEXT, read_settings),
     "runs": Target(make_runs, OF_TEXT, read_run),
 }

@@ -19,7 +19,7 @@ def test_the_packages_are_those_of_the_extras():
     extras = {
         name: tuple(packages)
         for name, packages in PROJECT["optional-dependencies"].items()
-        if name not in {"all", "dev", "docs", "snakemake"}
+        if name not in {"all", "dev", "docs"}
     }
     assert extras == libraries.OF_EXTRA
 

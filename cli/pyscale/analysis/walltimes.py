@@ -11,7 +11,7 @@ from pyscale.analysis.workers import seconds, sum_if_all
 
 TIMES = ("slowest_s", "shortest_s", "busy_s")
 TOLD = (
-    *("work", "energy_j", "requested_cpus", "requested_gpus", "cores_used"),
+    *("work", "requested_cpus", "requested_gpus", "cores_used"),
     *("requested_memory_bytes", "peak_rss_bytes", "nodes", "clock_error_s"),
     *("longest_task_s", "start_stagger_s", "overlap"),
 )
@@ -20,7 +20,7 @@ MEASURED = {*TIMES, *TOLD, "wall_s", "idle_s"}
 """Columns of a trial that a table may fill."""
 _KINDS = columns(
     (WHOLE, "repeat block tasks tasks_done cpus gpus requested_memory_bytes peak_memory_bytes"),
-    (REAL, "mean_task_s cpu_s work energy_j"),
+    (REAL, "mean_task_s cpu_s work"),
     (TEXT, "task node"),
     (TIME, "start end"),
 )
@@ -140,7 +140,6 @@ def _told_beside() -> dict[str, pl.Expr]:
     named = (pl.col("node").null_count() == 0) & ~is_list.any()
     return {
         "work": sum_if_all(pl.col("work")),
-        "energy_j": sum_if_all(pl.col("energy_j")),
         "requested_cpus": _of_one_worker("cpus"),
         "requested_gpus": _of_one_worker("gpus"),
         "cores_used": sum_if_all(pl.col("cpu_s")) / busy_s,

@@ -130,7 +130,7 @@ def advise(
 
 
 def import_traces(
-    trace_format: str = argument("FORMAT", "sacct, nextflow, snakemake or jobstats.", default=...),
+    trace_format: str = argument("FORMAT", "sacct, nextflow or snakemake.", default=...),
     files: list[Path] = argument("FILE", "Traces to read.", default=...),
     workers: str | None = option(
         "N|COLUMN", "N of these trials, or the column of the trace that holds it."
@@ -141,7 +141,8 @@ def import_traces(
     """Turn traces into a table for report --table.
 
     A job array of sacct is a trial, as are a process in a trace of Nextflow and a rule in
-    benchmarks of Snakemake. N is how many of its tasks ran at once, where the trace tells.
+    benchmarks or a folder .snakemake/metadata of Snakemake. N is how many of its tasks ran at once,
+    where the trace tells.
     """
     from pyscale.traces import command
 

@@ -72,16 +72,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "image": option("SIF", "Image that it runs in."),
         "shell": option(None, "Let sh run it, for pipes."),
     },
-    "A whole workflow of your own": {
-        "snakemake": option(
-            "SNAKEFILE", "Measure a workflow of your own, as in 'Snakefile --config movie={input}'."
-        ),
-        "nextflow": option("SCRIPT", "The same, as in 'main.nf --movie {input}'."),
-        "sweep": option(
-            "KEY=N,N",
-            "What of it N is, and its values, as in cores=1,2,4 or process.maxForks=1,2,4.",
-        ),
-    },
     "How to measure it": {
         "workers": option(
             "N,N",
@@ -93,11 +83,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "cache": option("", "Page cache of the inputs before each trial."),
         "device": option("", "Device; several with commas where the suite compares them."),
         "cpus_per_worker": option("N", "Cores of each worker."),
-        "start": option(
-            "cold|warm",
-            "A new process for each window, or warm workers that are kept; both with a comma.",
-            show_default="cold",
-        ),
     },
     "Where tasks run": {
         "executor": option("", "This machine, or a cluster with Slurm."),
@@ -110,7 +95,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "allocation": option(
             "", "Hold one Slurm job for all trials, or submit jobs for each.", show_default="hold"
         ),
-        "every_node": option(None, "Measure each node of the site's partition, all at once."),
         "runtime": option("", "Tasks start in this environment, or in images."),
     },
     "Course of the run": {
@@ -173,12 +157,7 @@ def run(**given: Any) -> None:
     course = {name: bool(given[name]) for name in ("detach", "strict", "verbose")}
     accept_terms, only = bool(given["accept_terms"]), given["only"] or []
     emit_sbatch = given["emit_sbatch"]
-    found = ownstep.workflow_asked_for(given, of_step)
-    if found is not None:
-        chosen: Any = found[0]
-        flags["workers"] = found[1] or given["workers"]
-    else:
-        chosen = ownstep.step_asked_for(given["suite"], given["step"], of_step)
+    chosen = ownstep.step_asked_for(given["suite"], given["step"], of_step)
     if emit_sbatch is not None:
         if given["dry_run"] or course["detach"] or course["strict"]:
             raise typer.BadParameter(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +22,6 @@ from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.analysis.resource_request import request_of
 from pyscale.analysis.scaling import OVER_N, configurations
 from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_costs
-from pyscale.analysis.starts import starts
 from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
@@ -32,7 +31,6 @@ from pyscale.evaluation.betweenversions import between_versions
 from pyscale.evaluation.cost import prices_of
 from pyscale.evaluation.origin import context_of
 from pyscale.evaluation.runline import next_runs
-from pyscale.planning.gridaxes import START
 from pyscale.planning.plan import Plan
 from pyscale.planning.traits import measures_alone, stands_apart
 from pyscale.references.files import all_references
@@ -111,11 +109,6 @@ def results_of(
     # reconstruct by the components of an iteration.
     apart = run.plan.entries_that(stands_apart)
 
-    # A call of a model is as fast in a warm worker: what that gains has a table of its own.
-    apart |= {
-        trial.entry for trial in run.plan.trials if {*suite.stages[trial.entry].point} == {START}
-    }
-
     def find_grids(table: pl.DataFrame) -> tuple[GridFindings, ...]:
         return grid_findings(
             *(tasks.filter(~tasks["stage"].is_in(apart)), tables.calls, trials, table),
@@ -153,7 +146,6 @@ def results_of(
         held=how_held(run.plan),
         prices=prices_of(run.plan),
         own_cpus=None if run.plan.site else own_cpus,
-        sharing={trial.entry for trial in run.plan.trials if trial.gpu_sharing != "own"},
         references=shown,
         stages=stages_of(run.plan),
         find_grids=find_grids,
@@ -178,7 +170,6 @@ def results_of(
             run.plan,
             cores_of(context),
         ),
-        starts=starts(tasks, trials),
         measured=measured_points(measured_trials(tables.measures, trials)),
         versions=between_versions(run.plan, manifest, tasks, trials),
     )
@@ -228,7 +219,6 @@ def analysed(
     held: Held | None = None,
     prices: Prices | None = None,
     own_cpus: Mapping[str, int] | None = None,
-    sharing: Collection[str] = (),
     references: Iterable[Loaded] = (),
     stages: Mapping[str, str] | None = None,
     find_grids: Callable[[pl.DataFrame], tuple[GridFindings, ...]] | None = None,
@@ -237,13 +227,13 @@ def analysed(
     """Analyse a table of trials, wherever it comes from.
 
     `interleaved`: trials of a block ran close together in time; `own_cpus`: cores of a worker of
-    each stage where nobody was asked for any; `sharing`: stages whose workers are on one GPU;
-    `stages`: the stage behind each name in `trials` and behind each family of points.
+    each stage where nobody was asked for any; `stages`: the stage behind each name in `trials` and
+    behind each family of points.
     """
     beside = list(references)
     changes = drifts(trials)
     table = configurations(trials, interleaved=interleaved, drifts=changes)
-    holding = trials if own_cpus is None else held_on_one_machine(trials, own_cpus, sharing)
+    holding = trials if own_cpus is None else held_on_one_machine(trials, own_cpus)
     chosen = choices(table, trials, interleaved=interleaved)
     knees = (one for one in chosen if one.objective == "knee")
     asked = (request_of(one, trials, cpus=(own_cpus or {}).get(one.stage)) for one in knees)

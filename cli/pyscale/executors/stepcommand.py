@@ -8,36 +8,20 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from pyscale.executors.protocol import WINDOWS, Batch
+from pyscale.executors.protocol import Batch
 from pyscale.executors.submission import OF_THE_CLUSTER, WITHOUT_RANK_FAILURE, Submission
 from pyscale.planning.sites import Site
 from pyscale.sbatch.options import Allocation, as_words, node_options
 
 
-def step_command(
-    site: Site, batch: Batch, tokens: Mapping[Path, str], job_id: str, *, overlap: bool = False
-) -> list[str]:
+def step_command(site: Site, batch: Batch, tokens: Mapping[Path, str], job_id: str) -> list[str]:
     """Command line that runs tasks, the ranks of a gang if several, as one step of a job."""
     return [
         *_srun(site, batch, len(tokens), job_id),
         "--input=none",
-        *(["--overlap"] if overlap else []),
         f"--time={Submission.of(batch).asked(site).time_min}",
         *(sys.executable, "-u", "-m", "pyscale.executors.launch"),
         *(word for folder, token in tokens.items() for word in (str(folder), token)),
-    ]
-
-
-def worker_command(site: Site, batch: Batch, folder: Path, job_id: str) -> list[str]:
-    """Command line that keeps a warm worker as a step, and hands lines on to it.
-
-    The step may last as long as the job: its time limit would be that of all its tasks together.
-    """
-    return [
-        *_srun(site, batch, 1, job_id),
-        # Each answer is waited for, and srun would keep it until more have come.
-        "--unbuffered",
-        *(sys.executable, "-u", "-m", "pyscale.executors.resident", str(folder)),
     ]
 
 
@@ -52,7 +36,6 @@ def step_environment() -> dict[str, str]:
 
 def _srun(site: Site, batch: Batch, tasks: int, job_id: str) -> list[str]:
     wanted = Submission.of(batch).asked(site)
-    nodes = batch.trial.nodes if batch.name == WINDOWS else ()
     return [
         "srun",
         f"--jobid={job_id}",
@@ -62,7 +45,7 @@ def _srun(site: Site, batch: Batch, tasks: int, job_id: str) -> list[str]:
         *WITHOUT_RANK_FAILURE,
         f"--ntasks={tasks}",
         f"--cpus-per-task={wanted.cpus}",
-        *as_words(node_options(wanted, tasks, nodes)),
+        *as_words(node_options(wanted, tasks)),
         # Where the site's own options do not say how a task is bound.
         *([] if any(o.startswith("--hint") for o in site.options) else ["--cpu-bind=cores"]),
         _memory(site, wanted, tasks),

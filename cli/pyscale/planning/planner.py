@@ -78,7 +78,6 @@ def make_plan(
         for block in range(1, repeats + 1)
         for entry, n in block_order(suite, measured, sweep, block, seed, base_first=repeats == 1)
     )
-    _refuse_warm(trials, each=site is not None and settings.get("allocation") == "each")
     for name, one in datasets.items():
         if one is not None and one.shape_yx is not None:
             _refuse_larger_than_frames(one, one.shape_yx, (t for t in trials if t.data == name))
@@ -174,21 +173,6 @@ def _main_device(suite: Suite, measured: Set[str], of_run: Device) -> Device:
     if None in devices:
         return of_run
     return next((device for device in devices if device and device != "cpu"), "cpu")
-
-
-def _refuse_warm(trials: Iterable[Trial], *, each: bool) -> None:
-    """Raise where no warm worker could outlast one trial."""
-    for trial in (trial for trial in trials if trial.start == "warm"):
-        if each:
-            raise UserError(
-                "--start warm needs workers that outlast a job, and with --allocation each every "
-                "trial has jobs of its own: use --allocation hold, or --start cold"
-            )
-        if trial.gpu_sharing == "mps":
-            raise UserError(
-                f"{trial.entry} shares a GPU by mps, which runs for one trial, so its workers "
-                "cannot be kept: use --start cold, or another gpu_sharing"
-            )
 
 
 def _refuse_larger_than_frames(

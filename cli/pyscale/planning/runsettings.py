@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from pyscale.errors import UserError
-from pyscale.planning.gridaxes import DEVICE, START, THREADS
+from pyscale.planning.gridaxes import DEVICE, THREADS
 from pyscale.planning.resolve_grid import BRIEF
 from pyscale.planning.suite import ALL_CORES, Suite, load_suite, suite_of
 from pyscale.planning.traits import DATA, measures_alone
@@ -19,7 +19,7 @@ from pyscale.settings import SET, Settings, SuiteLayer, flag_of, load_settings, 
 from pyscale.tomlfile import file_of, parsed
 from pyscale_stages.wording import did_you_mean
 
-ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker", START: "start"}
+ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker"}
 """Axes of which a suite without a grid has one value, and the setting that says it."""
 
 
@@ -81,8 +81,6 @@ def settings_for(named: str | Suite, flags: dict[str, Any]) -> Settings:
     axes = {axis for step in suite.stages.values() for axis in step.grid}
     if any(step.threads == ALL_CORES for step in suite.stages.values()):
         axes.add(THREADS)
-    if suite.data in {"movie", "labels"} or flags.get("start"):
-        axes.add(START)
     given = {name: value for name, value in flags.items() if value is not None}
     if DEVICE not in axes and "," in given.get(DEVICE, ""):
         raise UserError(
@@ -96,19 +94,12 @@ def settings_for(named: str | Suite, flags: dict[str, Any]) -> Settings:
                     f"{flag_of(name)} and --grid {axis}= say the same: leave one of them out"
                 )
             given["grid"] = asked | {axis: str(given[name])}
-    for axis in axes & {DEVICE, START}:
-        given.pop(axis, None)
+    if DEVICE in axes:
+        given.pop(DEVICE, None)
     settings, own = load_settings(layer, **given), users_own(given)
     _refuse_without_meaning(suite, given, settings)
     if isinstance(named, Suite) and "data" not in own:
         raise UserError("--step needs --data: name the movie, file or folder that it reads")
-    if settings.every_node:
-        if "workers" in own:
-            raise UserError(
-                "--every-node has a worker on each node of the partition, so it takes no "
-                "--workers: leave one of the two out"
-            )
-        settings = settings.model_copy(update={"workers": None})
     chosen = {
         axis: (getattr(settings, name),)
         for axis, name in ALSO_SETTINGS.items()

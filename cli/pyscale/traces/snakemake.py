@@ -1,4 +1,7 @@
-"""Benchmarks of Snakemake: a rule is a stage; a file is a job, and a line one repeat of it."""
+"""Benchmarks of Snakemake: a rule is a stage; a file is a job, and a line one repeat of it.
+
+Metadata that Snakemake keeps of its own accord are read too: a folder of them is a trial.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +34,14 @@ def read_snakemake(path: Path, text: str, asked: Asked) -> list[TracedTask]:
     return [_task(path, row, repeat, asked) for repeat, row in enumerate(rows)]
 
 
-def read_metadata(folder: Path) -> list[TracedTask]:
+def read_metadata(folder: Path, asked: Asked) -> list[TracedTask]:
     """Read what Snakemake keeps of each file that a rule wrote, in `.snakemake/metadata`.
 
     Unlike a benchmark it needs no word in the rule, and tells when a job ran. Rules that write no
     file have no record.
     """
+    if asked.workers_column is not None:
+        raise UserError(f"{folder} has no columns: set --workers to a number, or leave it out")
     jobs: dict[tuple[object, ...], TracedTask] = {}
     for path in sorted(file for file in folder.rglob("*") if file.is_file()):
         try:
@@ -53,14 +58,18 @@ def read_metadata(folder: Path) -> list[TracedTask]:
             (rule, inputs, start),
             TracedTask(
                 source=path,
-                stage=rule,
+                stage=stage_name(str(path), rule, asked, EXTENDED),
                 trial=str(folder),
                 name=str(path),
                 wall_s=max((end - start).total_seconds(), 0.0),
                 start=start,
                 end=end,
+                across_files=True,
+                flaw=None if end > start else NO_TIME,
             ),
         )
+    if not jobs:
+        raise UserError(f"{folder} has no record of a job: name a folder `.snakemake/metadata`")
     return [*jobs.values()]
 
 

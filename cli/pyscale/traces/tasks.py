@@ -6,14 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from pyscale.analysis.lanes import Interval
 from pyscale.errors import UserError, why_no_name
 from pyscale.report.tabletext import LEAST
-
-if TYPE_CHECKING:
-    # It would bring polars, and a workflow in place reads its trace while its time runs.
-    from pyscale.analysis.lanes import Interval
 
 
 @dataclass(frozen=True)
@@ -31,7 +27,7 @@ class Asked:
 MOST = 2**53
 """Bytes, seconds or anything else of one task: no machine has more."""
 AMOUNTS = (
-    *("wall_s", "cpus", "gpus", "cpu_s", "energy_j", "workers"),
+    *("wall_s", "cpus", "gpus", "cpu_s", "workers"),
     *("requested_memory_bytes", "peak_memory_bytes"),
 )
 
@@ -54,8 +50,6 @@ class TracedTask:
     cpu_s: float | None = None
     requested_memory_bytes: int | None = None
     peak_memory_bytes: int | None = None
-    energy_j: float | None = None
-    """Joules of the whole of its nodes."""
     node: str | None = None
     state: str | None = None
     """In the trace's own word."""

@@ -102,10 +102,12 @@ def _of_labels(reference: Path, other: Path) -> Agreement:
 
 
 def _names(output: Path) -> set[str]:
-    """Files of an output below it; of a single file the empty name."""
+    """Files of an output below it, but for hidden ones; of a single file the empty name."""
     if not output.is_dir():
         return {""}
-    return {str(path.relative_to(output)) for path in output.rglob("*") if path.is_file()}
+    names = (path.relative_to(output) for path in output.rglob("*") if path.is_file())
+    # What a program keeps of itself, such as times in `.snakemake`, differs from call to call.
+    return {str(name) for name in names if not any(part[0] == "." for part in name.parts)}
 
 
 def _difference(reference: Path, other: Path, tolerance: float) -> Difference:

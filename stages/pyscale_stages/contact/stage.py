@@ -9,7 +9,7 @@ from pyscale_stages.contact.needs import NEEDS
 from pyscale_stages.contact.params import ContactParams, method
 from pyscale_stages.contact.pixels import LARGEST_CAPACITY
 from pyscale_stages.contact.tables import Tables, frame_tables, joined, merge, write
-from pyscale_stages.contract import Device, Resources, Slot, Stage
+from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
@@ -21,7 +21,7 @@ def run(task: Task[ContactParams]) -> None:
         movies = open_labels(task)
         window = task.window(movies[0])
     on_device = task.params.uses_opencl(task.spec.device)
-    preload(task)
+    _load(task)
     tables = _measured(task, movies, window, on_device=on_device)
     if tables["cells"].is_empty():
         _say_empty(task, movies, window)
@@ -31,7 +31,7 @@ def run(task: Task[ContactParams]) -> None:
     task.count(frames=window[1] - window[0], objects=len(tables["contacts"]))
 
 
-def preload(task: Task[ContactParams]) -> None:
+def _load(task: Task[ContactParams]) -> None:
     """Import what measures and writes, and choose the device of OpenCL where it is used."""
     on_device = task.params.uses_opencl(task.spec.device)
     with task.span("import"):
@@ -46,11 +46,6 @@ def preload(task: Task[ContactParams]) -> None:
         with task.span("model_load"):
             task.versions |= pixels.select_device(task.spec.device)
             task.versions["kernel_cache"] = task.params.kernel_cache
-
-
-def why_unforkable(params: ContactParams, device: Device) -> str:
-    """Why a warm worker must do its tasks itself."""
-    return "an OpenCL context cannot be forked" if params.uses_opencl(device) else ""
 
 
 def _measured(
@@ -149,8 +144,6 @@ STAGE = Stage(
     extra="contact",
     modules=("scipy.spatial.distance", "polars"),
     folders=("truth",),
-    preload=preload,
-    why_unforkable=why_unforkable,
     needs=NEEDS,
     judged_by="labels",
 )

@@ -57,7 +57,7 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
         reference = reference_image(movie, start, params)
     frames = task.read_frames(movie, (start, stop))
     first = next(frames)
-    preload(task)
+    _load(task)
     with task.span("compute"):
         if params.registration:
             set_seed(task.spec.seed)
@@ -88,7 +88,7 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
         task.write_window((start, stop), movie.n_frames)
 
 
-def preload(task: Task[RegisterDenoiseParams]) -> None:
+def _load(task: Task[RegisterDenoiseParams]) -> None:
     """Import what computes and writes."""
     params = task.params
     with task.span("import"):
@@ -188,6 +188,5 @@ STAGE = Stage(
     method=method,
     extra="register_denoise",
     modules=("ants", "pywt", "skimage"),
-    preload=preload,
     needs=NEEDS,
 )

@@ -12,7 +12,7 @@ from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.registry import later
 from pyscale_stages.segment import models
-from pyscale_stages.segment.calls import ModelCalls, load_for_tasks
+from pyscale_stages.segment.calls import ModelCalls
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, centre_crop, open_labels
 from pyscale_stages.segment.models import CELLPOSE_OF_MODEL, Limits
 from pyscale_stages.segment.needs import NEEDS
@@ -102,14 +102,6 @@ def merge(task: Task) -> None:
     task.write_whole(windows[0][1])
 
 
-def preload(task: Task[SegmentParams]) -> None:
-    """Import Cellpose and load the model."""
-    params = task.params
-    model = _model(task, params)
-    if not params.build_each_call:
-        load_for_tasks(task, model)
-
-
 def _model(task: Task, params: SegmentParams) -> models.Model:
     model = models.find_model(params)
     with task.span("import"):
@@ -164,7 +156,6 @@ STAGE = Stage(
     has_models=True,
     image=models.image_of,
     surroundings=models.surroundings,
-    preload=preload,
     needs=NEEDS,
     judged_by="labels",
 )

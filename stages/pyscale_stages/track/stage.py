@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pyscale_stages.contract import Device, Slot, Stage
+from pyscale_stages.contract import Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
@@ -52,7 +52,7 @@ def run(task: Task[TrackParams]) -> None:
         long_time = laptrack_backend.long_time(detections)
         if long_time is not None:
             task.warn(long_time, "long-tracking")
-    preload(task)
+    _load(task)
     with task.span("compute"):
         if distances is None:
             links = overlaps.links
@@ -130,7 +130,7 @@ def _report_empty(task: Task, labels: Movie, start: int, stop: int) -> None:
     task.warn(f"frames {start}:{stop} of {labels.path.name} have no label", "empty-frames")
 
 
-def preload(task: Task[TrackParams]) -> None:
+def _load(task: Task[TrackParams]) -> None:
     """Import the tracker's libraries; start Java where it is TrackMate."""
     params = task.params
     jars = jvm.jars_folder(params.trackmate_jars, os.environ)
@@ -145,11 +145,6 @@ def preload(task: Task[TrackParams]) -> None:
     if params.backend == "trackmate" and not jvm.is_running():
         with task.span("model_load"):
             jvm.start(jars)
-
-
-def why_unforkable(params: TrackParams, _device: Device) -> str:
-    """Why a warm worker must do its tasks itself."""
-    return "Java cannot be forked" if params.backend == "trackmate" else ""
 
 
 def image_of(params: TrackParams) -> str:
@@ -180,8 +175,6 @@ STAGE = Stage(
     folders=("truth",),
     image=image_of,
     surroundings=jvm.surroundings,
-    preload=preload,
-    why_unforkable=why_unforkable,
     exports={"csv": export_csv, "ctc": export_ctc, "trackmate": export_trackmate},
     needs=NEEDS,
     judged_by="tracks",

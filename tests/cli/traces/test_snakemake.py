@@ -164,3 +164,35 @@ def test_how_many_ran_at_once_must_be_given(write, imported, capsys):
     with refused(UserError):
         imported("snakemake", write(table_of(EXTENDED, extended(3))))
     assert "set --workers" in capsys.readouterr().err
+
+
+def keep(folder, name, rule, start, end, **more):
+    """Write what Snakemake keeps of a file that a rule wrote."""
+    folder.mkdir(parents=True, exist_ok=True)
+    told = {"rule": rule, "input": [], "starttime": start, "endtime": end, **more}
+    (folder / name).write_text(json.dumps(told))
+
+
+def test_what_snakemake_keeps_of_each_job_is_read_from_its_folder(tmp_path, imported):
+    folder = tmp_path / ".snakemake" / "metadata"
+    keep(folder, "a", "label", 10.0, 14.0, input=["1"])
+    keep(folder, "b", "label", 12.0, 15.0, input=["2"])
+    keep(folder / "deep", "c", "label", 20.0, 22.0, input=["3"])
+    # Another output of the same job, which is no job by itself.
+    keep(folder, "d", "label", 20.0, 22.0, input=["3"])
+    keep(folder, "e", "count", 15.0, 15.5)
+    (folder / "broken").write_text("{")
+    (folder / "another version").write_text('{"rule": "label"}')
+    alone = tmp_path / "one core" / "metadata"
+    keep(alone, "a", "label", 10.0, 19.0)
+    table = imported("snakemake", folder, alone)[0]
+    # Two jobs of label ran at once, and one of them did the third.
+    expected = [("label", 1, 0, 9), ("label", 2, 0, 6), ("label", 2, 0, 3), ("count", 1, 0, 0.5)]
+    assert rows(table) == expected
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["no columns", "no record"])
+def test_a_folder_without_columns_or_records_is_refused(tmp_path, refused, kept):
+    folder = tmp_path / "metadata"
+    keep(folder, "a", "label", 10.0, 14.0) if kept else folder.mkdir()
+    refused("snakemake", folder, **({"workers": "threads"} if kept else {}))

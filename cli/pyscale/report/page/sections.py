@@ -15,7 +15,6 @@ from pyscale.report import (
     laws,
     scalingkind,
     sentences,
-    starts,
     validation,
 )
 from pyscale.report.bottomline import bottom_line
@@ -108,7 +107,6 @@ def sections(results: Results) -> dict[str, Any]:
         "method": method(found, results, [one.kind for one in of_kinds]),
         "validation": validation.section(results.validation),
         "versions": comparisonview.section(results.versions),
-        "starts": starts.section(results.starts),
         "references": [
             *(referred.reference for referred in results.references),
             *(reference for found in results.beside.values() for reference, _ in found),

@@ -110,7 +110,6 @@ class Numbers(Record):
 
 CONFIGURATIONS = Numbers.of("configurations")
 LOSSES = Numbers.of("losses")
-STARTS = Numbers.of("starts")
 VERSIONS = Numbers.of("versions")
 POINTS = Numbers.of("points")
 RATIOS = Numbers.of("ratios")
