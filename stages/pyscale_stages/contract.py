@@ -50,8 +50,6 @@ one piece of work; or each does all of it."""
 Work = Literal["split", "own", "shared", "each"]
 """How N workers stand to the work of a stage: they split windows of it; as ranks that meet, each
 has as much of its own, or all share one piece; or each does all of it by itself."""
-GpuSharing = Literal["own", "time_slicing", "mps"]
-"""A GPU for each worker; one for all, by turns; one for all, at once by NVIDIA's MPS."""
 
 
 class StageParams(Record):
@@ -220,7 +218,7 @@ class TaskError(Record):
 class TaskResult(Record):
     """The record of one finished task, written atomically as the task's last act."""
 
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     spec: TaskSpec
     status: Literal["done", "failed"]
     start_utc: datetime

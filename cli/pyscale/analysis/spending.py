@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from typing import Literal, Self
 
@@ -70,16 +70,13 @@ def trial_costs(
     )
 
 
-def held_on_one_machine(
-    trials: pl.DataFrame, cpus_of: Mapping[str, int], sharing: Collection[str] = ()
-) -> pl.DataFrame:
+def held_on_one_machine(trials: pl.DataFrame, cpus_of: Mapping[str, int]) -> pl.DataFrame:
     """Give trials that asked nobody for cores or GPUs what each worker had for itself, if known."""
     alone = ~pl.col("oversubscribed")
-    own_gpu = alone & ~pl.col("stage").is_in(list(sharing))
     cpus = pl.col("stage").replace_strict(dict(cpus_of), default=None, return_dtype=pl.Int64)
     return trials.with_columns(
         requested_cpus=pl.when(alone).then(cpus),
-        requested_gpus=pl.when(own_gpu).then((pl.col("device") != "cpu").cast(pl.Int64)),
+        requested_gpus=pl.when(alone).then((pl.col("device") != "cpu").cast(pl.Int64)),
     )
 
 

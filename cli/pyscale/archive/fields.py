@@ -19,7 +19,7 @@ from pyscale.settings import Settings
 from pyscale.store import records
 from pyscale.store.journal import Event
 from pyscale.store.provenance import Provenance
-from pyscale_stages.contract import PHASES, Device, GpuSharing, TaskResult, Verb
+from pyscale_stages.contract import PHASES, Device, TaskResult, Verb
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.residency import CacheState
 
@@ -101,7 +101,7 @@ _NUMBER = re.compile(
 @cache
 def own_words() -> frozenset[str]:
     """Words that pyscale's records use, or that say nothing: no names, wherever they appear."""
-    alternatives = (Verb, Device, GpuSharing, Layout)
+    alternatives = (Verb, Device, Layout)
     choices = (choice for kind in alternatives for choice in get_args(kind))
     states = (state for part in get_args(CacheState) for state in get_args(part) or (part,))
     said = _words(

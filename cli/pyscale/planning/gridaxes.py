@@ -9,12 +9,12 @@ from pydantic import ValidationError
 
 from pyscale.errors import UserError
 from pyscale.planning.suite import ALL_CORES, GridValue, Suite, SuiteStage
-from pyscale_stages.contract import Device, GpuSharing, Stage
+from pyscale_stages.contract import Device, Stage
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean, first_problem
 
-DEVICE, THREADS, GPU_SHARING = "device", "threads", "gpu_sharing"
-AXES_OF_ALL = (DEVICE, THREADS, GPU_SHARING)
+DEVICE, THREADS = "device", "threads"
+AXES_OF_ALL = (DEVICE, THREADS)
 """Axes that every stage has; all others are parameters of the stage."""
 WHOLE = "full"
 """Value of a parameter that stands for None, which TOML cannot say."""
@@ -80,7 +80,6 @@ def _problem(stage: Stage, axis: str, value: GridValue) -> str | None:
         return None if counts else f"threads must be a whole number from 1, or {ALL_CORES}"
     known: dict[str, Sequence[str]] = {
         DEVICE: get_args(Device),
-        GPU_SHARING: get_args(GpuSharing),
     }
     if axis in known and value not in known[axis]:
         return did_you_mean(str(value), known[axis])

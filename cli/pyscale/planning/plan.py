@@ -13,7 +13,7 @@ from pyscale.planning.baseversion import BaseVersion
 from pyscale.planning.sites import Site
 from pyscale.planning.suite import TRUTH, EntryName, Layout, Suite
 from pyscale.planning.traits import DATA
-from pyscale_stages.contract import Device, GpuSharing, Record
+from pyscale_stages.contract import Device, Record
 from pyscale_stages.registry import load_stage
 
 # Folders of a run are named by these, and a plan may come from anybody: none leads elsewhere.
@@ -64,16 +64,12 @@ class Trial(Record):
     gpus: Annotated[int, Field(ge=1)] | Literal["all"] | None = Field(
         None, description="GPUs of each worker where it computes on cuda; None is one"
     )
-    gpu_sharing: GpuSharing = Field("own", description="How its workers share the GPUs of a node")
     image: str | None = Field(None, description="Image that runs it; None runs it natively")
     interpreter: Path | None = Field(
         None,
         description="Python of the environment that runs it; None is pyscale's own, or image's",
     )
     layout: Layout = Field("array", description="How a cluster starts its workers")
-    nodes: tuple[str, ...] = Field(
-        (), description="Nodes that have one worker each, by name; none leaves it to the cluster"
-    )
     movie_frames: int | None = Field(
         None, description="Frames that count as its movie, from the first; None is all of them"
     )

@@ -137,7 +137,6 @@ class EntryPlan:
             block=1,
             device=device,
             gpus=step.gpus if device == "cuda" else None,
-            gpu_sharing=step.gpu_sharing if device == "cuda" else "own",
             image=None if settings["runtime"] == "native" else image,
             interpreter=older.python if older else None,
             # Ranks wait for each other: those that were started one by one might wait for ever.

@@ -68,7 +68,6 @@ def _header(run: RunFolder, trial: Trial, task: str) -> Row:
         "family": step.family or trial.entry,
         "point": json.dumps(step.point),
         "threads": run.plan.threads_of(trial),
-        "gpu_sharing": trial.gpu_sharing,
         "quality": "{}",
         "warned": "[]",
         "image": trial.image,

@@ -35,7 +35,6 @@ def task_schema() -> Schema:
         (WHOLE, "lane"),
         (TEXT, "status error device family point"),
         (WHOLE, "threads"),
-        (TEXT, "gpu_sharing"),
         (REAL, "wall_s"),
         (TIME, "submit_utc begin_utc start_utc end_utc"),
         (REAL, "queue_s prepare_s"),

@@ -13,8 +13,6 @@ LOWER = "lower particles or particle_px"
 """What makes the files of a test smaller, for sentences on room."""
 NOT_APPLICABLE = "not applicable: "
 """How a sentence begins that says why a test has no meaning on a device."""
-SAME_CHECKSUM = 1e-3
-"""Largest relative difference: devices add single-precision numbers in different orders."""
 
 Assignment = Literal["max", "marg"]
 Kernel = Literal["linear10", "linear20"]
@@ -34,9 +32,6 @@ class KernelParams(StageParams):
     gpus: int | None = Field(
         None, ge=1, description="GPUs to test, one after another; None uses all that torch sees"
     )
-    fft_2d_px: int = Field(1024, ge=8, description="Edge of the images of the 2D transform")
-    fft_images: int = Field(4, ge=1, description="Images in one call of the 2D transform")
-    fft_3d_px: int = Field(128, ge=8, description="Edge of the volume of the 3D transform")
     map_px: int = Field(
         96, ge=32, multiple_of=2, description="Edge of the half maps of FSC and filter choice"
     )
@@ -57,9 +52,6 @@ class KernelParams(StageParams):
         1 << 28, ge=1 << 12, description="Largest transfer; the smallest is 4 KiB"
     )
     allocation_bytes: int = Field(1 << 26, ge=1 << 12, description="Memory allocated and freed")
-    launches: int = Field(1000, ge=1, description="Smallest kernels launched")
-    triad_elements: int = Field(1 << 25, ge=1 << 10, description="Elements of each triad array")
-    matrix_size: int = Field(1024, ge=16, description="Rows and columns of the matrices")
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> KernelParams:

@@ -74,7 +74,6 @@ class StorageParams(StageParams):
         1 << 20, ge=4096, multiple_of=4096, description="Bytes of a read call in sequential reads"
     )
     repeats: int = Field(3, ge=1, description="Repeats of each test")
-    fio: bool = Field(True, description="Also measure by fio, where it is installed")
 
     @model_validator(mode="after")
     def _enough_particles(self) -> StorageParams:
@@ -124,5 +123,5 @@ def room_bytes(params: StorageParams) -> int:
 
 
 def method(_params: StorageParams, _device: Device) -> Method:
-    """Reads and writes of files; fio's where it is installed."""
+    """Reads and writes of files."""
     return Method("file system tests", packages=("imagecodecs",))

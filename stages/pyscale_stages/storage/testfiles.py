@@ -21,7 +21,7 @@ from pyscale_stages.storage.reading import Piece, Reader
 
 TEST = "particle_write"
 FILE_NAME = "particles{}.mrc"
-"""Of each file by its number, without leading zeros, which fio could not be told."""
+"""Of each file by its number."""
 _BLOCK_BYTES = 1 << 20
 
 
@@ -90,7 +90,7 @@ def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
         "particles": float(len(stack.pieces)),
         "particle_side_px": float(params.particle_side_px),
         "scale_to_published": params.scale_to_published,
-        "checksum_crc32": float(zlib.crc32(np.array(stack.crc32, "<u4").tobytes())),
+        "checksum": float(zlib.crc32(np.array(stack.crc32, "<u4").tobytes())),
     }
     of_all: dict[str, Any] = {"repeat": repeat, "amount": stack.total_bytes, "unit": "B"}
     book.add(TEST, write_s + flush_s, **of_all, bottleneck="storage", details=details)

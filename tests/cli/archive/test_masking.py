@@ -32,9 +32,11 @@ from pyscale.store.records import (
     TaskOrder,
     TrialCache,
 )
-from pyscale.store.schema1 import SAMPLES
 from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.loading import Loading
 from pyscale_stages.measure.stamp import Stamp
+from pyscale_stages.reconstruction import Reconstruction
+from pyscale_stages.timing import Call, Timing
 
 TELL = "zqx"
 """Begins every planted word, and no other."""
@@ -125,7 +127,8 @@ class Planter:
         if name == "stamp":
             return self.record(Stamp, {}, where)
         if name == "samples":
-            return {kind.kept_as: [self.record(kind, {}, where)] for kind in SAMPLES}
+            kinds = (Call, Timing, Loading, Reconstruction)
+            return {kind.kept_as: [self.record(kind, {}, where)] for kind in kinds}
         if name == "versions":
             return {"numpy": "2.0"} | {
                 key: self.word(key) for key in ("place_device", "cache_options")

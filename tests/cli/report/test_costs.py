@@ -52,22 +52,18 @@ def test_what_was_held_and_paid_is_told_as_far_as_it_is_known(tmp_path, new_run)
 
 
 @pytest.mark.parametrize(
-    ("ran", "shares_gpu", "core_hours", "gpu_hours"),
+    ("ran", "core_hours", "gpu_hours"),
     [
-        ({"device": "cpu"}, False, 2, 0),
-        ({"device": "cuda"}, False, 2, 1),
-        ({"device": "mps"}, False, 2, 1),
-        ({"device": "cuda"}, True, 2, None),
-        ({"oversubscribed": True}, False, None, None),
+        ({"device": "cpu"}, 2, 0),
+        ({"device": "cuda"}, 2, 1),
+        ({"device": "mps"}, 2, 1),
+        ({"oversubscribed": True}, None, None),
     ],
 )
 def test_workers_on_one_machine_hold_what_they_had_for_themselves(
-    new_run, ran, shares_gpu, core_hours, gpu_hours
+    new_run, ran, core_hours, gpu_hours
 ):
-    sharing = {"segment"} if shares_gpu else set()
-    results = analysed(
-        two_workers(new_run, **ran), CONTEXT, held="machine", own_cpus=TWO_CORES, sharing=sharing
-    )
+    results = analysed(two_workers(new_run, **ran), CONTEXT, held="machine", own_cpus=TWO_CORES)
     table = results.configurations
     assert table["core_hours"].to_list() == [core_hours] * 2
     assert table["gpu_hours"].to_list() == [gpu_hours] * 2

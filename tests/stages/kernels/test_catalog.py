@@ -16,8 +16,9 @@ from refusals import refused
 def test_tests_have_names_of_their_own_by_which_they_are_chosen():
     twice = [name for name, n in Counter(kernel.name for kernel in KERNELS).items() if n > 1]
     assert twice == []
-    names = [kernel.name for kernel in chosen(("picking", "fft", "fsc_tight"))]
-    assert names == ["fft_2d", "fft_3d", "fsc_tight", "picking"]
+    names = [kernel.name for kernel in chosen(("picking", "transfers", "fsc_tight"))]
+    assert names[:2] == ["fsc_tight", "picking"]
+    assert len(names) == 6
     assert chosen(()) == KERNELS
     with refused(BadInput):
         chosen(("fsc_tigt",))

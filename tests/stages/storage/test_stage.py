@@ -53,13 +53,13 @@ def test_checksums_are_those_of_the_drawn_particles_however_they_are_read(measur
     drawn = np.concatenate([particles_of(7, n, count, 18) for n, count in enumerate((8, 8, 7))])
     each = np.array([zlib.crc32(particle.tobytes()) for particle in drawn], "<u4")
     random = table.filter(pl.col("test").str.starts_with("particle_random_read"))
-    found = set(random["checksum_crc32"].drop_nulls())
+    found = set(random["checksum"].drop_nulls())
     assert found == {float(zlib.crc32(each.tobytes()))}
     whole = table.filter(
         pl.col("step").is_null()
         & pl.col("test").str.contains("particle_write|particle_sequential|parallel")
     )
-    assert len(set(whole["checksum_crc32"].drop_nulls())) == 1
+    assert len(set(whole["checksum"].drop_nulls())) == 1
 
 
 def test_the_state_of_every_file_is_in_the_result(measured, timings):
@@ -131,7 +131,7 @@ def test_with_a_cache_folder_the_copy_is_read_too_and_without_it_is_said_why_not
     table = timings(tmp_path / "out")
     checksum = {
         test: value
-        for test, value in table.select("test", "checksum_crc32").iter_rows()
+        for test, value in table.select("test", "checksum").iter_rows()
         if value is not None
     }
     assert checksum["particle_cache_copy"] == checksum["particle_sequential_read_warm"]

@@ -182,7 +182,6 @@ def _told(curve: Curve, results: Results) -> dict[str, Any]:
         "work": scalingkind.work(curve),
         "losses": tables.losses([curve], results),
         "held_against": scalingkind.held_against(curve.rows[0]),
-        "speedups": list(sentences.speedups(curve)),
         "lost_time": list(sentences.lost_time(curve, results.losses)),
         "request": advice.section(
             curve, results.choices, results.limits, results.requests, results.context.measured_for
