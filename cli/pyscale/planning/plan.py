@@ -109,7 +109,6 @@ class Trial(Record):
     def meets(self) -> bool:
         """Whether its workers are ranks, which run at the same time and meet."""
         stage = load_stage(self.stage)
-        # In a masked archive no parameters are valid that name code of one's own.
         return stage.meets or stage.meets_with(stage.params.model_validate(self.params))
 
     @property
