@@ -15,7 +15,6 @@ from pyscale.analysis.grid.parts import PART_SCHEMA
 from pyscale.analysis.grid.points import POINT_SCHEMA
 from pyscale.analysis.grid.versus import RATIO_SCHEMA
 from pyscale.analysis.losses import loss_table
-from pyscale.analysis.machine.headroom import HEADROOM_SCHEMA
 from pyscale.analysis.machine.nodes import NODE_SCHEMA
 from pyscale.analysis.machine.tests import TEST_SCHEMA
 from pyscale.analysis.measured import POINT_SCHEMA as MEASURE_SCHEMA
@@ -26,7 +25,6 @@ from pyscale.analysis.ranks.reconstruct import POINT_SCHEMA as RECONSTRUCT_SCHEM
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.schema import Schema
 from pyscale.analysis.spending import with_costs
-from pyscale.analysis.starts import START_SCHEMA
 from pyscale.analysis.trials import trial_table
 from pyscale.report.csv import FILES, RARE_FILES
 from pyscale.report.dictionary import declarations, entry, meaning
@@ -63,10 +61,8 @@ SCHEMAS: dict[str, Schema] = {
     "points": POINT_SCHEMA,
     "ratios": RATIO_SCHEMA,
     "parts": PART_SCHEMA,
-    "starts": START_SCHEMA,
     "tests": TEST_SCHEMA,
     "nodes": NODE_SCHEMA,
-    "headroom": HEADROOM_SCHEMA,
     "loader": LOADER_SCHEMA,
     "loader_ranks": RANK_SCHEMA,
     "measures": MEASURE_SCHEMA,

@@ -32,10 +32,6 @@ class Answer:
     status: int = 200
     body: bytes | None = None
     break_after: int | None = None
-    ranges: bool = True
-    etag: str | None = '"first"'
-    length: bool = True
-    content_type: str = "application/octet-stream"
     hold_after: int | None = None
     held: threading.Event = field(default_factory=threading.Event)
     release: threading.Event = field(default_factory=threading.Event)
@@ -44,10 +40,7 @@ class Answer:
 @dataclass(frozen=True)
 class Request:
     path: str
-    range: str | None
-    if_range: str | None
     status: int
-    body_bytes: int
     authorization: str | None
 
 
@@ -89,26 +82,13 @@ class _Handler(BaseHTTPRequestHandler):
         if body is None:
             body = path.read_bytes() if is_there else b""
         status = answer.status if is_there else 404
-        wanted, condition = self.headers.get("Range"), self.headers.get("If-Range")
-        start = 0
-        if status == 200 and wanted and answer.ranges and condition in {None, answer.etag}:
-            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
-            status = 206 if start < len(body) else 416
-        content = body[start:] if status in {200, 206} else b""
+        content = body if status == 200 else b""
         sent = content if answer.break_after is None else content[: answer.break_after]
         # Before the bytes, so that whoever has them all finds the request recorded.
         login = self.headers.get("Authorization")
-        self.server.requests.append(Request(self.path, wanted, condition, status, len(sent), login))
+        self.server.requests.append(Request(self.path, status, login))
         self.send_response(status)
-        self.send_header("Content-Type", answer.content_type)
-        if answer.etag:
-            self.send_header("ETag", answer.etag)
-        if status == 206:
-            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
-        if answer.length:
-            self.send_header("Content-Length", str(len(content)))
-        else:
-            self.send_header("Connection", "close")
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         if answer.hold_after is not None:
             self.wfile.write(sent[: answer.hold_after])
@@ -117,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
             answer.release.wait()
             sent = sent[answer.hold_after :]
         self.wfile.write(sent)
-        self.close_connection = len(sent) < len(content) or not answer.length
+        self.close_connection = len(sent) < len(content)
 
     def log_message(self, *_):
         """Tests read `requests` instead."""
@@ -171,8 +151,6 @@ def dataset_of(files, **changes):
 
 CELLS = dataset_of([row("cells.tif", NOISE)], movie="cells.tif")
 """The file that `server` has."""
-UNCHECKED = dataset_of([["cells.tif"]], movie="cells.tif")
-"""The same without a published checksum or size."""
 MADE_MOVIE = registry_of([], base_url=None, synth=SMALL_MOVIE, movie="movie.ome.tif")
 """A registry whose only dataset, `cells`, is made here."""
 MADE_SLIDES = registry_of([], base_url=None, kind="slides", slides=SMALL_SLIDES, axes="YXS")

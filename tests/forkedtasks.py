@@ -21,7 +21,7 @@ from traceback import print_exc
 from unittest.mock import patch
 
 from pyscale.executors import launch
-from pyscale.executors.warmworkers import LocalJob
+from pyscale.executors.local import LocalJob
 from pyscale.interruption import end_with_parent
 
 TESTS = Path(__file__).parent
@@ -114,16 +114,16 @@ def _launch(folder, token, environment):
     launch.launch(folder, token)
 
 
-def _stage_started(real, folder, order, environment, stdin, stdout):
+def _stage_started(real, folder, order, environment):
     """Fork the process of a stage, in place of `launch.started`."""
     interpreter, *words = order["argv"]
     if words[:2] != ["-m", "pyscale_stages"] or interpreter != sys.executable:
-        return real(folder, order, environment, stdin=stdin, stdout=stdout)
+        return real(folder, order, environment)
     environment |= {launch.SPAWN_VARIABLE: repr(launch.time.monotonic())}
     launcher = os.getpid()
     if pid := os.fork():
         return Stage(pid)
-    with (folder / "stderr").open("wb") as stderr:
+    with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
         os.dup2(stdout.fileno(), 1)
         os.dup2(stderr.fileno(), 2)
     end_with_parent(launcher)

@@ -109,7 +109,6 @@ class RunBuilder:
             "disturbed": False,
             "family": stage,
             "point": "{}",
-            "start": "cold",
         } | every_task
         self._trials += 1
         free = dict.fromkeys(lanes, self._now)

@@ -15,7 +15,7 @@ from pyscale import DISTRIBUTION
 from pyscale.commandhelp import JSON, RUN, Group, argument, group, helped, option, switch
 from pyscale.commands.referencing import reference_app
 from pyscale.commands.resultcommands import advise, compare, import_traces, report
-from pyscale.commands.runcommand import run
+from pyscale.commands.runcommand import extend, resume, run
 from pyscale.data.commands import data_app
 from pyscale.images.commands import image_app
 
@@ -53,10 +53,11 @@ app.command(
     **helped(
         "pyscale run pipeline --data my.tif --workers 1,2,4",
         "pyscale run pipeline --data my.tif --only segment --dry-run",
-        "pyscale run --extend latest --repeats 6",
         settings_are_defaults=True,
     )
 )(run)
+app.command(**helped("pyscale resume latest"))(resume)
+app.command(**helped("pyscale extend latest --repeats 6"))(extend)
 
 
 @app.command(**helped("pyscale suites", "pyscale suites pipeline"))
@@ -105,7 +106,7 @@ def status(
 def cancel(run: str | None = RUN) -> None:
     """End a run and everything that it started.
 
-    `pyscale run --resume RUN` finishes it later.
+    `pyscale resume RUN` finishes it later.
     """
     from pyscale.commands import running
 

@@ -14,16 +14,10 @@ from typing import Any
 import psutil
 
 ZOMBIE_PERIOD_S = 0.1
-WORKERS_FOLDER = "workers"
-"""Folder of a run that holds one for each warm worker."""
-_RECORDS = ("/result.json", "/worker.json")
+_RECORD = "/result.json"
 SUBMISSIONS_FOLDER = "submitit"
 """Folder of a run for submitit's own files."""
-_LAUNCHING = {
-    "pyscale.executors.controller",
-    "pyscale.executors.resident",
-    "pyscale.executors.submitted",
-}
+_LAUNCHING = {"pyscale.executors.controller", "pyscale.executors.submitted"}
 
 
 def ran(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
@@ -55,7 +49,7 @@ def wait_until_ended(
 
 def started_for(run: Path) -> list[psutil.Process]:
     """Return the processes of this user that pyscale started for a run, by their command lines."""
-    folders = tuple(f"{run}/{name}/" for name in ("tasks", SUBMISSIONS_FOLDER, WORKERS_FOLDER))
+    folders = tuple(f"{run}/{name}/" for name in ("tasks", SUBMISSIONS_FOLDER))
     found = []
     for process in psutil.process_iter(["cmdline", "uids"]):
         # psutil has None for what this user may not read.
@@ -64,7 +58,7 @@ def started_for(run: Path) -> list[psutil.Process]:
         named = [part for part in line if part.startswith(folders)]
         if named and (
             # Whoever computes on an output of the run by hand has no record in it.
-            any(part.endswith(_RECORDS) for part in named)
+            any(part.endswith(_RECORD) for part in named)
             if is_task(process)
             else not _LAUNCHING.isdisjoint(line)
         ):

@@ -26,7 +26,7 @@ from pydantic_settings import (
 
 from pyscale.analysis.spending import Prices
 from pyscale.errors import UserError
-from pyscale.planning.suite import GridValue, Layout, Start
+from pyscale.planning.suite import GridValue, Layout
 from pyscale.resources import shipped
 from pyscale.tomlfile import parsed
 from pyscale_stages.contract import Device
@@ -35,6 +35,8 @@ from pyscale_stages.wording import did_you_mean, first_problem
 USER_FILE = "pyscale.toml"
 ENVIRONMENT_PREFIX = "PYSCALE_"
 DEFAULTS = "defaults.toml of pyscale"
+SET = ("chunks_per_worker", "keep_outputs", "path", "retries", "seed", "unlocked_images")
+"""Settings of a run without a flag of their own, which `--set NAME=VALUE` gives."""
 FLAG, ENVIRONMENT = "a flag", "the environment"
 """Layers whose values are named one by one."""
 
@@ -76,7 +78,7 @@ class Settings(BaseSettings):
         False, description="Whether to measure too, in brief, what the node can do"
     )
     axes: str | None = Field(
-        None, description="Axes of the movie, like TYX, where its file is silent or wrong"
+        None, description="Axes of the movie, like TYX, where its file has none or wrong ones"
     )
     workers: Annotated[tuple[int, ...] | None, NoDecode] = Field(
         None, description="Worker counts N; None is 1, 2, 4 … up to what this machine has"
@@ -97,9 +99,6 @@ class Settings(BaseSettings):
         "native", description="How a task's process is started: in this environment, or in images"
     )
     device: Device = Field("cpu", description="Where stages that can use it compute")
-    start: Start = Field(
-        "cold", description="A new process for each window, or warm workers that are kept"
-    )
     cache: Literal["cold", "warm", "asis"] = Field(
         "cold", description="State of the page cache that each trial's inputs are brought to"
     )
@@ -215,6 +214,11 @@ class Settings(BaseSettings):
         return (sources["init_settings"], *(source for _, source in layers))
 
 
+def flag_of(name: str) -> str:
+    """What on the command line of a run says a setting."""
+    return f"--set {name}" if name in SET else f"--{name.replace('_', '-')}"
+
+
 def settings_files() -> tuple[Path, Path]:
     """The user's file and the committed defaults, strongest first."""
     return Path(USER_FILE), shipped("config") / "defaults.toml"
@@ -307,7 +311,7 @@ def _axis_value(text: str) -> GridValue:
 def _named(layer: str, key: str) -> str:
     """What a user wrote or set to give a setting in a layer."""
     if layer == FLAG:
-        return f"--{key.replace('_', '-')}"
+        return flag_of(key)
     return f"{ENVIRONMENT_PREFIX}{key.upper()}" if layer == ENVIRONMENT else layer
 
 

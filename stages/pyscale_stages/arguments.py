@@ -33,10 +33,10 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument(
         "verb",
         nargs="?",
-        choices=("run", "merge", "check", "export", "serve", "info"),
+        choices=("run", "merge", "check", "export", "info"),
         default="info",
         help="run one window, merge windows, check two outputs for agreement, export an output "
-        "for other tools, load once and do the tasks that stdin names, or describe",
+        "for other tools, or describe",
     )
     parser.add_argument(
         "--input",

@@ -17,7 +17,7 @@ from pyscale_stages.arguments import command_line, rank_alone, spec_from
 from pyscale_stages.errors import BadInput, StageError, as_stage_error
 
 if TYPE_CHECKING:
-    from pyscale_stages.contract import Origin, TaskResult
+    from pyscale_stages.contract import TaskResult
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -45,8 +45,6 @@ def main(arguments: Sequence[str], main_monotonic_s: float) -> int:
     # Libraries read these when they are imported, so they are set before any is.
     for variable in THREAD_VARIABLES:
         os.environ[variable] = str(options.threads)
-    if options.verb == "serve":
-        return _with_sentence(lambda: _serve(options, main_monotonic_s))
     return _with_sentence(lambda: _run_task(options, main_monotonic_s))
 
 
@@ -130,22 +128,10 @@ def _export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _serve(options: argparse.Namespace, main_monotonic_s: float) -> int:
-    from pyscale_stages.serving import serve
-
-    def do(arguments: Sequence[str], begin_monotonic_s: float, origin: Origin) -> int:
-        task = _parsed(arguments)
-        return _with_sentence(lambda: _run_task(task, begin_monotonic_s, origin))
-
-    return serve(options, main_monotonic_s, do)
-
-
-def _run_task(
-    options: argparse.Namespace, main_monotonic_s: float, origin: Origin = "start"
-) -> int:
+def _run_task(options: argparse.Namespace, main_monotonic_s: float) -> int:
     """Run a task and record it; the other ranks hear of one that fails, where there are any."""
     try:
-        result = _recorded(options, main_monotonic_s, origin)
+        result = _recorded(options, main_monotonic_s)
     # Of Ctrl-C, too, the other ranks must hear: they would wait.
     except BaseException as raised:
         _tell_other_ranks(options, raised)
@@ -197,7 +183,7 @@ def _counted(file: Path) -> str:
     return f"{file.name} ({pl.scan_parquet(file).select(pl.len()).collect().item()} rows)"
 
 
-def _recorded(options: argparse.Namespace, main_monotonic_s: float, origin: Origin) -> TaskResult:
+def _recorded(options: argparse.Namespace, main_monotonic_s: float) -> TaskResult:
     from pyscale_stages.measure.spans import SpanRecorder
     from pyscale_stages.registry import load_stage
     from pyscale_stages.runner import run_task
@@ -211,7 +197,7 @@ def _recorded(options: argparse.Namespace, main_monotonic_s: float, origin: Orig
         with suppress(OSError):
             options.result.parent.mkdir(parents=True, exist_ok=True)
             options.result.unlink()
-    return run_task(stage, spec, recorder, options.result, origin)
+    return run_task(stage, spec, recorder, options.result)
 
 
 def _tell_other_ranks(options: argparse.Namespace, error: BaseException) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
+from pyscale_stages.image import Image
 from pyscale_stages.measured import Measured
 from pyscale_stages.method import Method as Method  # noqa: PLC0414 - what stages import from here
 from pyscale_stages.needs import Needs
@@ -214,16 +215,11 @@ class TaskError(Record):
     exit_code: int
 
 
-Origin = Literal["start", "fork", "kept"]
-"""A process that was started for the task; a fork of a warm worker; or the warm worker itself."""
-
-
 class TaskResult(Record):
     """The record of one finished task, written atomically as the task's last act."""
 
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     spec: TaskSpec
-    origin: Origin = Field("start", description="Where the process came from that did it")
     status: Literal["done", "failed"]
     start_utc: datetime
     end_utc: datetime
@@ -262,26 +258,6 @@ class TaskResult(Record):
         return tuple(warning.sentence for warning in self.warned if warning.is_said)
 
 
-class WorkerRecord(Record):
-    """What a warm worker did once, before its tasks; written when it is ready for them."""
-
-    stage: str
-    params: dict[str, JsonValue]
-    device: Device
-    threads: int
-    pid: int = Field(description="As the worker sees it: in a container, that of the inside")
-    start_utc: datetime
-    wall_s: Seconds = Field(description="From the start of the process until it was ready")
-    spans: tuple[Span, ...]
-    peak_rss_bytes: Bytes
-    versions: dict[str, str]
-    why_unforked: str = Field(
-        description="Why it does its tasks itself; empty where each task is a fork of it"
-    )
-    stamp: dict[str, Any] = Field(default_factory=dict, description="The hardware it runs on")
-    error: str = Field("", description="Why nothing was loaded: each task tells it anew")
-
-
 @dataclass(frozen=True)
 class Slot:
     """One input of a stage."""
@@ -312,10 +288,6 @@ class Surroundings:
     """Variables by which the stage finds them."""
     written: tuple[Path, ...] = ()
     """Folders to write into, which they name."""
-
-
-def _forks_on_cpus(_params: StageParams, device: Device) -> str:
-    return "" if device == "cpu" else f"a process that computes on {device} cannot be forked"
 
 
 @dataclass(frozen=True)
@@ -354,8 +326,12 @@ class Stage:
     """Folders beside its own that its image holds, which stages share."""
     has_models: bool = False
     """Whether its image holds the models that come with pyscale."""
-    image: Callable[[Any], str] | None = None
-    """Name of the image for given parameters; None is the stage's own name."""
+    image: Image | None = None
+    """Its container image, which has its name; None where it runs in none."""
+    other_images: Mapping[str, Image] = field(default_factory=dict)
+    """Images that other parameters need, by name."""
+    image_name: Callable[[Any], str] | None = None
+    """Which of them given parameters need; None where there is one."""
     surroundings: Callable[[Any], Surroundings] = lambda _params: Surroundings()
     """What the stage takes from the machine beside its inputs, with given parameters."""
     room_bytes: Callable[[Any], int] = lambda _params: 0
@@ -381,11 +357,6 @@ class Stage:
     """Whether outputs at other N are compared with the baseline's, with given parameters."""
     runs_outside: bool = False
     """Whether it has no image of its own: its process starts what it measures, in an image too."""
-    preload: Callable[[Task[Any]], None] = lambda _task: None
-    """Imports and loads what `run` needs, before a warm worker's first task, from a task without
-    inputs. Where the worker forks it starts no thread: a fork has none but its own."""
-    why_unforkable: Callable[[Any, Device], str] = _forks_on_cpus
-    """Why a warm worker must do its tasks itself with given parameters; empty where it forks."""
 
     def output_with(self, params: StageParams) -> str:
         """File name of the main output with given parameters."""

@@ -174,7 +174,8 @@ class Loading(Sample):
     )
     pss_bytes: Bytes | None = Field(
         None,
-        description="Most memory of the rank and its loader processes, shared pages in parts",
+        description="Memory of the rank and its loader processes, shared pages in parts: the "
+        "larger of two moments, in and after the time",
     )
     rss_bytes: Bytes = Field(description="The same with shared pages counted in each process")
     diversity: Annotated[Diversity | None, Metric("")] = Field(

@@ -16,7 +16,6 @@ from pydantic import ValidationError
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import (
     Agreement,
-    Origin,
     OutputFile,
     Stage,
     StageParams,
@@ -41,11 +40,7 @@ CORE_PACKAGES = ("numpy", "polars", "pydantic", "tifffile")
 
 
 def run_task(
-    stage: Stage,
-    spec: TaskSpec,
-    recorder: SpanRecorder,
-    result_file: Path | None,
-    origin: Origin = "start",
+    stage: Stage, spec: TaskSpec, recorder: SpanRecorder, result_file: Path | None
 ) -> TaskResult:
     """Do what `spec` says and record it, whatever happens: a failure is the result's `error`."""
     meter = UsageMeter(device=spec.device)
@@ -76,7 +71,6 @@ def run_task(
     outputs = tuple(_described(path, task.output) for path in task.written) if task else ()
     result = TaskResult(
         spec=spec,
-        origin=origin,
         status="failed" if error else "done",
         start_utc=recorder.utc(recorder.start_monotonic_s),
         end_utc=recorder.utc(end),

@@ -8,6 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from pyscale.app import app
+from pyscale.settings import SET
 
 
 def commands(group, *names):
@@ -45,6 +46,21 @@ def test_a_help_begins_shortly_says_what_options_take_and_ends_with_lines_that_w
         assert given[: len(words.split())] == words.split()
         rest = given[len(words.split()) :]
         COMMANDS[words].make_context(words, rest).close()
+
+
+def test_a_setting_without_a_flag_is_named_where_it_can_be_set():
+    said = " ".join(help_of("run").split())
+    assert all(re.search(rf"\b{name}\b", said) for name in SET)
+    flags = {flag for option in COMMANDS["run"].params for flag in option.opts}
+    assert not flags & {f"--{name.replace('_', '-')}" for name in SET}
+
+
+@pytest.mark.parametrize("command", ["resume", "extend"])
+def test_a_flag_that_became_a_command_points_to_it(command):
+    done = CliRunner().invoke(app, ["run", f"--{command}", "k3f9"])
+    assert done.exit_code == 2
+    assert f"pyscale {command} k3f9" in " ".join(done.output.split())
+    assert f"--{command}" not in help_of("run")
 
 
 def test_options_of_a_run_stand_in_groups():

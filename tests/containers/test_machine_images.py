@@ -21,7 +21,6 @@ movie_side_px = 64
 small_files = 5
 readers = [1, 2]
 repeats = 1
-fio = false
 
 [stages.decompress]
 frames = 2
@@ -31,13 +30,10 @@ threads = [1]
 repeats = 1
 
 [stages.kernels]
-tests = ["fft_2d", "triad", "matrix_product"]
-fft_2d_px = 64
-triad_elements = 4096
-matrix_size = 64
+tests = ["allocation", "picking"]
 repeats = 2
 """
-RUN_SYSTEM = ("run", "system", "--device", "cpu", "--repeats", "1", "--keep-outputs", "all")
+RUN_SYSTEM = ("run", "system", "--device", "cpu", "--repeats", "1", "--set", "keep_outputs=all")
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +52,7 @@ def measured(place, built_images, tmp_path_factory):
     for runtime in ("native", "apptainer"):
         folder = tmp_path_factory.mktemp(runtime)
         (folder / "pyscale.toml").write_text(SMALL, encoding="utf-8")
-        words = (*RUN_SYSTEM, "--path", place, "--runtime", runtime)
+        words = (*RUN_SYSTEM, "--set", f"path={place}", "--runtime", runtime)
         done = answer_in(folder, *words, PYSCALE_IMAGES_FOLDER=built_images.path)
         assert done.code == 0, done.err
         (path,) = (folder / "runs").iterdir()

@@ -25,8 +25,8 @@ def run(tmp_path, monkeypatch, capsys, toy_image):
         told = answer_of(
             capsys,
             *("pyscale", "run", "--step", step, "--shell", "--split", "files", "--data", texts),
-            *("--image", image, "--workers", workers, "--repeats", "1", "--retries", "0"),
-            *("--keep-outputs", "all", *more),
+            *("--image", image, "--workers", workers, "--repeats", "1", "--set", "retries=0"),
+            *("--set", "keep_outputs=all", *more),
         )
         return told.code, told.out + told.err
 
@@ -91,7 +91,7 @@ def test_a_program_that_the_image_lacks_is_told_and_an_image_that_changed_is_not
     assert "not found" in said
     with small_image.open("ab") as file:
         file.write(b"x")
-    told = answer_of(capsys, "pyscale", "run", "--resume", "latest")
+    told = answer_of(capsys, "pyscale", "resume", "latest")
     assert told.code == 2
     assert "mine.sif has sha256" in " ".join(told.err.split())
 

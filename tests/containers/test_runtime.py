@@ -42,7 +42,7 @@ inputs = { labels = "segment" }
 truth = "specimen"
 """
 STAGES = ("segment", "contact")
-OPTIONS = ("--workers", "2", "--repeats", "1", "--keep-outputs", "all")
+OPTIONS = ("--workers", "2", "--repeats", "1", "--set", "keep_outputs=all")
 NO_NETWORK = (
     ["unshare", "--net"]
     if os.geteuid() == 0
@@ -394,7 +394,7 @@ def own_images(tmp_path, images):
 
 CONTACT = (
     *("run", "labels", "--only", "contact", "--workers", "1", "--repeats", "1"),
-    *("--runtime", "apptainer", "--retries", "0", "--data"),
+    *("--runtime", "apptainer", "--set", "retries=0", "--data"),
 )
 
 
@@ -429,12 +429,12 @@ def test_an_image_that_is_absent_changed_or_for_another_machine_does_not_run(
     refused(said, "no image contact at", "pyscale image build contact")
     flip_a_byte(own_images.sif("contact"))
     said = command(*CONTACT, labels, folder=own_images)
-    refused(said, "contact.sif has sha256", "--unlocked-images")
+    refused(said, "contact.sif has sha256", "--set unlocked_images=true")
     with own_images.sif("contact").open("r+b") as file:
         # Launch script, magic and version come before the architecture.
         file.seek(32 + 10 + 3)
         file.write(b"04\0")
-    said = command(*CONTACT, labels, "--unlocked-images", folder=own_images)
+    said = command(*CONTACT, labels, "--set", "unlocked_images=true", folder=own_images)
     refused(said, "is for aarch64, but this machine is")
     assert not (tmp_path / "runs").exists()
 
@@ -443,7 +443,7 @@ def test_an_image_that_is_absent_changed_or_for_another_machine_does_not_run(
 def test_an_image_without_a_lock_runs_only_when_told(command, labels, own_images, tmp_path):
     own_images.lock_file.unlink()
     refused(command(*CONTACT, labels, folder=own_images), "images.lock has no entry for contact")
-    said = command(*CONTACT, labels, "--unlocked-images", folder=own_images)
+    said = command(*CONTACT, labels, "--set", "unlocked_images=true", folder=own_images)
     assert said.code == 0, said
     assert "other code" not in said.err
     (path,) = (tmp_path / "runs").iterdir()
@@ -468,12 +468,12 @@ def test_a_run_goes_on_with_its_image_or_not_at_all(command, labels, own_images,
     sif = own_images.sif("contact")
     # The same bytes with another time are the same image.
     os.utime(sif, (1, 1))
-    assert command("run", "--resume", path.name, folder=own_images).code == 0
+    assert command("resume", path.name, folder=own_images).code == 0
     flip_a_byte(sif)
-    said = command("run", "--resume", path.name, folder=own_images)
+    said = command("resume", path.name, folder=own_images)
     refused(said, "contact.sif has sha256", f"the run {path.name} began with")
     sif.unlink()
-    refused(command("run", "--resume", path.name, folder=own_images), "is gone")
+    refused(command("resume", path.name, folder=own_images), "is gone")
 
 
 @pytest.mark.slow

@@ -286,7 +286,7 @@ def test_a_run_that_ends_early_leaves_no_container_and_can_be_finished(
     if how != "killed":
         assert of_the_run(run) == []
         assert left_scratch(run.path) == {}
-    resumed = pyscale("run", "--resume", run.path.name)
+    resumed = pyscale("resume", run.path.name)
     _, said = resumed.communicate()
     assert resumed.returncode == 0, said
     assert of_the_run(run) == []

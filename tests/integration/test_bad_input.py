@@ -71,13 +71,9 @@ def test_run_refuses_a_movie_that_cannot_be_used(pyscale, bad_movie, what, fragm
         (("run", "labels", "--workers", "99", "--data", "LABELS"), ("99 workers", "6 frames")),
         (("run", "labels", "--only", "trak", "--data", "LABELS"), ("'trak'", "'track'")),
         (("run", "labels", "--device", "cuda", "--data", "LABELS", "--only", "contact"), ("GPU",)),
-        (("run", "--resume", "20200101T000000Z-none"), ("unknown run",)),
-        (("run", "--resume", "x", "--workers", "2"), ("takes no other flags", "workers")),
-        (("run", "labels", "--resume", "x", "--dry-run"), ("suite, --dry-run",)),
-        (("run", "--resume", "x", "--set", "track.a=1"), ("takes no other flags", "--set")),
-        (("run", "--extend", "x", "--repeats", "6"), ("unknown run x",)),
-        (("run", "--extend", "x"), ("give more --repeats, or other --workers",)),
-        (("run", "labels", "--extend", "x", "--cache", "warm"), ("given: --cache, suite",)),
+        (("resume", "20200101T000000Z-none"), ("unknown run",)),
+        (("extend", "x", "--repeats", "6"), ("unknown run x",)),
+        (("extend", "x"), ("give more --repeats, or other --workers",)),
         (("run", "LABELS"), ("is not a suite", "pyscale run pipeline --data ")),
         (("run", "labels", "--set", "trak.a=1", "--data", "LABELS"), ("did you mean 'track'",)),
         (
@@ -123,7 +119,7 @@ def test_a_misspelt_stage_parameter_of_the_config_is_named(pyscale, labels):
 @pytest.mark.smoke
 def test_a_stage_that_refuses_its_input_fails_its_trial_in_one_sentence(pyscale, home):
     write_movie(home / "blank.ome.tif", np.zeros((4, 16, 16), np.uint16), "TYX")
-    options = ("--workers", "1", "--repeats", "1", "--only", "contact", "--retries", "0")
+    options = ("--workers", "1", "--repeats", "1", "--only", "contact", "--set", "retries=0")
     answer = pyscale("run", "labels", "--data", home / "blank.ome.tif", *options)
     assert answer.code == 1
     assert "contact-n1-b1 failed: " in answer.err

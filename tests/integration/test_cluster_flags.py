@@ -16,7 +16,7 @@ import pytest
             ("--executor", "pbs"),
             "the setting from --executor is wrong: 'executor': input should be 'local' or 'slurm'",
         ),
-        (("--chunks-per-worker", "0"), "'chunks_per_worker': input should be greater than"),
+        (("--set", "chunks_per_worker=0"), "'chunks_per_worker': input should be greater than"),
     ],
 )
 def test_what_has_no_meaning_is_refused_in_one_sentence(pyscale, labels, home, flags, sentence):

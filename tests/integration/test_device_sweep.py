@@ -121,9 +121,9 @@ def test_the_record_of_a_task_repeats_by_hand(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--sizes", "96,4096"), r"4096"),
+        (("--grid", "length_px=96,4096"), r"4096"),
         (("--grid", "lenght_px=96"), r"length_px"),
-        (("--sizes", "96,ninety"), r"ninety"),
+        (("--grid", "length_px=96,ninety"), r"ninety"),
         (("--device", "cuda"), r"cuda"),
     ],
 )
@@ -146,7 +146,7 @@ def shipped(tmp_path_factory):
     data = load_registry(shipped_folder("config")).get(load_suite("device").settings["data"])
     # Each worker takes one frame, and there is one.
     write_synthetic_movie(folder / "cells", data.synth.model_copy(update={"frames": 1}))
-    sizes = ("--sizes", "224", "--device", "cpu", "--repeats", "1")
+    sizes = ("--grid", "length_px=224", "--device", "cpu", "--repeats", "1")
     said = measured(folder, "run", "device", "--data", folder / "cells", *sizes)
     (path,) = (folder / "runs").iterdir()
     return RunFolder(path), said

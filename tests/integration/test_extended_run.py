@@ -19,10 +19,9 @@ def test_a_finished_run_is_extended_by_repeats_and_workers(pyscale, labels, home
     assert pyscale(*first, "--repeats", "1").code == 0
     before = find_run(home / "runs", None)
     made = (before.path / "provenance.json").read_bytes()
-    refused = pyscale("run", "--extend", "latest", "--repeats", "2", "--cache", "warm")
-    assert "it takes --repeats and --workers alone (given: --cache)" in refused.err
+    assert pyscale("extend", "latest", "--repeats", "2", "--cache", "warm").code == 2
 
-    done = pyscale("run", "--extend", "latest", "--repeats", "1", "--workers", "1,2")
+    done = pyscale("extend", "latest", "--repeats", "1", "--workers", "1,2")
     assert done.code == 0, done.err
     assert "extended" in done.err
     run = find_run(home / "runs", None)
@@ -38,6 +37,6 @@ def test_a_finished_run_is_extended_by_repeats_and_workers(pyscale, labels, home
     assert pyscale("report", "latest", "--archive").code == 0
 
     labels.write_bytes(labels.read_bytes() + b"more")
-    changed = pyscale("run", "--extend", "latest", "--repeats", "4")
+    changed = pyscale("extend", "latest", "--repeats", "4")
     assert "has changed since the run" in changed.err
     assert len(find_run(home / "runs", None).plan.trials) == len(run.plan.trials)

@@ -14,7 +14,7 @@ from pyscale.store.lock import LockHolder
 from pyscale_stages.measure.nodename import host_name
 from waitingforruns import only_run
 
-OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-outputs", "all")
+OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--set", "keep_outputs=all")
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_a_plan_that_names_what_is_outside_is_refused(foreign, victim, pyscale, 
         plan["run_id"] = "x,pyscale-20260317T114224Z-k3f9"
     file.write_text(json.dumps(plan))
     before = everything_in(victim)
-    for words in (("run", "--resume"), ("cancel",), ("status",), ("report",)):
+    for words in (("resume",), ("cancel",), ("status",), ("report",)):
         answer = pyscale(*words, foreign.path.name)
         assert answer.code == 2, answer
         assert "plan.json" in answer.err
@@ -104,7 +104,7 @@ def test_a_link_that_leads_outside_is_named_and_not_followed(
         path.replace(victim / target)
     path.symlink_to(victim / target)
     before = everything_in(victim)
-    for words in (("run", "--resume"), ("cancel",)):
+    for words in (("resume",), ("cancel",)):
         answer = pyscale(*words, foreign.path.name)
         assert answer.code == 2, answer
         assert f"{path} is a link that leads out" in answer.err
@@ -138,7 +138,7 @@ def test_what_a_run_executes_is_its_owners_alone_to_write(foreign, pyscale):
             folder.chmod(0o775)
     before = os.umask(0o002)
     try:
-        assert pyscale("run", "--resume", foreign.path.name).code == 0
+        assert pyscale("resume", foreign.path.name).code == 0
     finally:
         os.umask(before)
     executed = [foreign.path, *foreign.path.rglob("*")]

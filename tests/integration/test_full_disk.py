@@ -50,7 +50,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_can_be_finished(
     filler.unlink()
     planned = [path for path in small_disk.iterdir() if (path / "plan.json").exists()]
     for path in planned:
-        assert pyscale("run", "--resume", path.name).code == 0
+        assert pyscale("resume", path.name).code == 0
         run = RunFolder(path)
         states = [read_task(run.task(t, task)).state for t in run.plan.trials for task in t.tasks]
         assert set(states) == {"done"}

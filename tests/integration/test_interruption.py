@@ -1,4 +1,4 @@
-"""Ctrl-C, kill -9, cancel: then `--resume` gives what an undisturbed run gives."""
+"""Ctrl-C, kill -9, cancel: then `resume` gives what an undisturbed run gives."""
 
 import fcntl
 import os
@@ -27,7 +27,7 @@ from waitingforruns import living, only_run, wait_for_event
 
 PATIENCE_S = 300.0
 """With processes that do what they should, on a busy machine."""
-OPTIONS = ("--repeats", "1", "--only", "contact", "--keep-outputs", "all")
+OPTIONS = ("--repeats", "1", "--only", "contact", "--set", "keep_outputs=all")
 SEVERAL = ("--workers", "1,2", *OPTIONS)
 of_several_trials = pytest.mark.parametrize("process", ["1,2"], indirect=True)
 
@@ -56,7 +56,7 @@ def interrupted(process):
     _, said = process.communicate()
     run = only_run()
     assert process.returncode == 130
-    assert f"pyscale run --resume {run.path.name}" in said
+    assert f"pyscale resume {run.path.name}" in said
     assert "Traceback" not in said
     assert living(run) == []
     return run
@@ -71,12 +71,12 @@ def test_after_ctrl_c_and_a_kill_a_run_is_resumed_to_what_an_undisturbed_one_giv
     os.killpg(process.pid, signal.SIGINT)
     run = interrupted(process)
     assert pyscale("status", run.path.name).out.count("interrupted")
-    resumed = start("run", "--resume", run.path.name)
+    resumed = start("resume", run.path.name)
     wait_for_event("submitted", resumed, times=2)
     resumed.kill()
     resumed.communicate()
     held.spare_others()
-    assert pyscale("run", "--resume", run.path.name).code == 0
+    assert pyscale("resume", run.path.name).code == 0
     assert outputs(run) == undisturbed
     assert living(run) == []
     assert executor_for(run).end_all() == 0
@@ -95,7 +95,7 @@ def test_killed_again_and_again_a_run_completes_with_the_same_results(
         except subprocess.TimeoutExpired:
             process.kill()
         process.communicate()
-        process = start("run", "--resume", only_run().path.name)
+        process = start("resume", only_run().path.name)
     _, said = process.communicate()
     assert process.returncode == 0, said
     run = only_run()
@@ -116,7 +116,7 @@ def test_cancel_ends_a_detached_run_and_resume_finishes_it(
     assert "cancelled" in pyscale("status", run.path.name).out
     assert "nothing to cancel" in pyscale("cancel", run.path.name).err
     held.spare_others()
-    assert pyscale("run", "--resume", run.path.name).code == 0
+    assert pyscale("resume", run.path.name).code == 0
     assert outputs(run) == undisturbed
 
 
@@ -135,7 +135,7 @@ def test_cancel_waits_for_the_run_and_not_for_who_started_it(start, process):
 def test_a_second_pyscale_on_one_run_is_refused(pyscale, process, held):
     # It holds the run until the second has asked for it, however long that takes.
     process.send_signal(signal.SIGSTOP)
-    second = pyscale("run", "--resume", only_run().path.name)
+    second = pyscale("resume", only_run().path.name)
     process.send_signal(signal.SIGCONT)
     held.let_go()
     assert second.code == 2
@@ -237,7 +237,7 @@ def test_a_run_whose_folder_goes_away_ends_in_a_sentence_and_can_be_finished_whe
     assert not run.path.exists()
     assert living(run) == []
     if new_name is not None:
-        resumed = pyscale("run", "--resume", new_name)
+        resumed = pyscale("resume", new_name)
         assert resumed.code == 0, resumed
 
 

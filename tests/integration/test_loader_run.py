@@ -131,7 +131,7 @@ def left(slides, tmp_path_factory, missing):
     (folder / "unpicklable.py").write_text(UNPICKLABLE)
     failing = {"factory": "unpicklable:make_dataset", "start_method": "spawn"}
     suite = write_suite(folder, ours={}, theirs={"factory": "wsistream"}, failing=failing)
-    words = ("run", suite, "--data", slides, "--workers", "1,2", *ONCE, "--retries", "0")
+    words = ("run", suite, "--data", slides, "--workers", "1,2", *ONCE, "--set", "retries=0")
     with forked_tasks():
         answer = answer_here(folder, *words, PYTHONPATH=folder)
     return Left(answer, find_run(folder / "runs", None))
@@ -291,4 +291,4 @@ def test_a_rank_that_is_killed_ends_the_others_and_is_why_the_trial_failed(pysca
     how = f"w1: the process on {node_name()} was killed by SIGKILL"
     assert how in held.run.journal_file.read_text()
     held.release()
-    assert pyscale("run", "--resume", held.run.path.name).code == 0
+    assert pyscale("resume", held.run.path.name).code == 0

@@ -71,14 +71,14 @@ def test_a_run_is_followed_refused_killed_cancelled_and_finished(start, labels, 
     status = command("status", name)
     assert (status.code, status.err) == (0, "")
     assert "running" in status.out
-    second = command("run", "--resume", name)
+    second = command("resume", name)
     assert second.code == 2
     assert f"process {process.pid} on" in second.err
     # What a killed one held is free.
     process.kill()
     process.communicate()
     assert "interrupted" in command("status", name).out
-    resumed = start("run", "--resume", name)
+    resumed = start("resume", name)
     wait_for_event("submitted", resumed, times=2)
     following = start("status", "--watch", name)
     assert command("cancel", name).code == 0
@@ -89,7 +89,7 @@ def test_a_run_is_followed_refused_killed_cancelled_and_finished(start, labels, 
     assert resumed.returncode == 130
     assert "flock" not in said
     held.spare_others()
-    finished = command("run", "--resume", name)
+    finished = command("resume", name)
     assert finished.code == 0, finished
 
 
@@ -111,13 +111,13 @@ def test_a_run_that_was_copied_there_is_held_by_nobody_or_by_whom_nobody_can_ask
     assert status.code == 0
     assert doubt in status.text
     assert f"delete {marker} if that process has ended" in status.text
-    refused = command("run", "--resume", name)
+    refused = command("resume", name)
     assert refused.code == 2, refused
     assert doubt in refused.err
     assert "Traceback" not in refused.err
     marker.unlink()
     shutil.rmtree(next((run.path / "tasks").iterdir()))
-    assert command("run", "--resume", name).code == 0
+    assert command("resume", name).code == 0
 
 
 @pytest.mark.slow

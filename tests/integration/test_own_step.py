@@ -15,7 +15,7 @@ from waitingforruns import only_run
 pytestmark = pytest.mark.slow
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
-FEW = ("--workers", "1,2", "--repeats", "1", "--keep-outputs", "all")
+FEW = ("--workers", "1,2", "--repeats", "1", "--set", "keep_outputs=all")
 STEP = ("--step", "true {input} {output}")
 SAME_BYTES = "Outputs: same bytes at every N."
 
@@ -102,7 +102,7 @@ def test_what_would_fail_again_is_not_to_be_tried_again(pyscale, home):
     assert told.code == 1
     assert "use {first} and {stop}" in told.err
     assert "not retried, because the same input gives the same error" in told.err
-    assert "once the cause is mended, finish them with `pyscale run --resume" in told.err
+    assert "once the cause is mended, finish them with `pyscale resume" in told.err
     assert "try them again" not in told.err
     assert "Surer by" not in told.out
 
@@ -358,7 +358,7 @@ def test_the_rank_that_fails_is_named_and_the_others_end(pyscale, home, few):
         'cp "$1" "$2"\nif [ $WORLD_SIZE = 2 ]; then exec sleep 1000; fi\n'
     )
     step = ("--step", "sh fails.sh {input} {output}", "--split", "ranks", "--data", few)
-    told = pyscale("run", *step, *FEW, "--retries", "0")
+    told = pyscale("run", *step, *FEW, "--set", "retries=0")
     assert told.code == 1, told.err
     assert (
         "step-n2-b1 failed: w1: the command of the step failed with exit code 1; its last lines: "

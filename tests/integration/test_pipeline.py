@@ -51,7 +51,7 @@ def finished(tmp_path_factory):
     own = {"PYSCALE_MIRROR": folder / "none", "PYSCALE_DATA_FOLDER": folder / "data"}
     made = SynthParams(frames=4, height_px=96, width_px=96, cells=8, cell_types=1, seed=5)
     movie = shutil.copy(write_synthetic_movie(folder / "made", made) / "movie.ome.tif", folder)
-    few = ("--workers", "1,2", "--repeats", "1", "--cache", "cold", "--keep-outputs", "all")
+    few = ("--workers", "1,2", "--repeats", "1", "--cache", "cold", "--set", "keep_outputs=all")
     words = ("run", "pipeline", "--data", movie, *few)
     ended = answer_in(folder, *words, COLUMNS=300, PYTHONPATH="", **own)
     assert ended.code == 0, ended

@@ -45,4 +45,4 @@ def test_a_bound_that_is_missed_fails_a_strict_run_alone(pyscale, home):
     assert strict.code == 1
     assert "contact: matched_cells is" in strict.err
     assert "the suite requires at least 1.01" in strict.err
-    assert pyscale("run", "--resume", "latest").code == 0
+    assert pyscale("resume", "latest").code == 0

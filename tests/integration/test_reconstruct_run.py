@@ -212,7 +212,7 @@ def failing(folder):
     home.mkdir()
     sizes = {"size_px": [SMALLEST_PX, BEYOND_ALL_MEMORY_PX], "tile_px": SMALLEST_PX}
     suite = write_suite(home, volumes=PROBLEMS["cones"] | sizes)
-    return run(home, suite, "--retries", "0")
+    return run(home, suite, "--set", "retries=0")
 
 
 @pytest.mark.slow

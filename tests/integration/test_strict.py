@@ -82,7 +82,7 @@ def test_a_run_that_is_not_strict_says_so_and_succeeds(finished):
 
 
 def test_strict_makes_the_exit_code_one_for_the_same_sentence(run):
-    ended = again(run, "run", "--resume", run.path.name, "--strict")
+    ended = again(run, "resume", run.path.name, "--strict")
     assert ended.code == 1
     assert ended.err.count(SENTENCE) == 1
     assert "are not complete" not in ended.err
@@ -118,7 +118,7 @@ def test_a_check_that_fails_is_not_passed_over(run, tmp_path):
     reference = copy.plan.trial("track-n1-b1")
     table = copy.task(reference, reference.output_task) / "out" / "tracks.parquet"
     table.write_bytes(table.read_bytes()[:100])
-    ended = again(copy, "run", "--resume", copy.path.name, "--strict")
+    ended = again(copy, "resume", copy.path.name, "--strict")
     assert ended.code == 1
     assert (
         "track at N = 2 may be invalid: the comparison of its output with the baseline's failed."
@@ -130,18 +130,24 @@ def test_a_check_that_fails_is_not_passed_over(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("labels", "--dry-run"), "with --dry-run pyscale ends before anything is measured"),
-        (("labels", "--detach"), "with --detach pyscale ends before anything is measured"),
-        (("--resume", "RUN", "--detach"), "with --detach pyscale ends before"),
-        (("labels", "--emit-sbatch", "scripts"), "leave out --dry-run, --detach and --strict"),
-        (("labels", *DATA, "--workers", "1", "--repeats", "1"), "this run compares none"),
-        (("labels", *DATA, "--workers", "1,2", "--scaling", "weak"), "this run compares none"),
+        (("run", "labels", "--dry-run"), "with --dry-run pyscale ends before anything is measured"),
+        (("run", "labels", "--detach"), "with --detach pyscale ends before anything is measured"),
+        (("resume", "RUN", "--detach"), "with --detach pyscale ends before"),
+        (
+            ("run", "labels", "--emit-sbatch", "scripts"),
+            "leave out --dry-run, --detach and --strict",
+        ),
+        (("run", "labels", *DATA, "--workers", "1", "--repeats", "1"), "this run compares none"),
+        (
+            ("run", "labels", *DATA, "--workers", "1,2", "--scaling", "weak"),
+            "this run compares none",
+        ),
     ],
 )
 def test_strict_is_refused_where_it_could_never_fail(run, arguments, sentence, capsys, monkeypatch):
     monkeypatch.chdir(run.path.parents[1])
     given = (run.path.name if word == "RUN" else word for word in arguments)
-    ended = answer_of(capsys, "pyscale", "run", *given, "--strict")
+    ended = answer_of(capsys, "pyscale", *given, "--strict")
     assert (ended.code, ended.out) == (2, "")
     assert sentence in " ".join(ended.err.split())
     assert not (run.path.parents[1] / "scripts").exists()

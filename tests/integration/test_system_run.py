@@ -27,7 +27,6 @@ small_files = 4
 readers = [1]
 modes = ["warm"]
 repeats = {repeats}
-fio = false
 """
 MINE = b"no input of anybody's"
 
@@ -49,7 +48,7 @@ def suite(home, repeats):
 
 @pytest.mark.slow
 def test_workers_measure_a_folder_and_leave_it_as_it_was(pyscale, home, disk):
-    options = ("--path", "disk", "--workers", "1,2", "--repeats", "1")
+    options = ("--set", "path=disk", "--workers", "1,2", "--repeats", "1")
     answer = pyscale("run", suite(home, 1), *options)
     assert answer.code == 0, answer.err
     assert [file.name for file in disk.iterdir()] == ["mine.txt"]
@@ -62,7 +61,7 @@ def test_workers_measure_a_folder_and_leave_it_as_it_was(pyscale, home, disk):
             assert result.page_cache == ()
             assert result.counters.input_files == 0
             assert result.versions["place_filesystem"]
-    assert pyscale("run", "--resume", run.path.name).code == 0
+    assert pyscale("resume", run.path.name).code == 0
     assert pyscale("status", run.path.name).code == 0
     advice = pyscale("advise", run.path.name)
     assert (advice.code, "there is no N to request" in advice.err) == (2, True)
@@ -70,7 +69,7 @@ def test_workers_measure_a_folder_and_leave_it_as_it_was(pyscale, home, disk):
 
 @pytest.mark.slow
 def test_a_run_that_is_cancelled_leaves_nothing_in_the_folder(pyscale, start, home, disk):
-    process = start("run", suite(home, 100_000), "--path", "disk", "--repeats", "1")
+    process = start("run", suite(home, 100_000), "--set", "path=disk", "--repeats", "1")
     for _ in watch(disk, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
         assert process.poll() is None, process.communicate()
         # Before there is a run it is only tried whether the folder may be written.
@@ -83,7 +82,7 @@ def test_a_run_that_is_cancelled_leaves_nothing_in_the_folder(pyscale, start, ho
 
 @pytest.mark.parametrize("name", ["absent", "disk/mine.txt"])
 def test_what_is_no_folder_is_refused_before_a_run_is_made(pyscale, home, disk, name):
-    answer = pyscale("run", suite(home, 1), "--path", name, "--repeats", "1")
+    answer = pyscale("run", suite(home, 1), "--set", f"path={name}", "--repeats", "1")
     assert answer.code == 2
     assert str(disk.parent / name) in answer.err
     assert len(answer.err.strip().splitlines()) == 1

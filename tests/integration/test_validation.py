@@ -25,7 +25,7 @@ def finished(tmp_path_factory):
     """A run in an empty folder without a network, and what it printed."""
     folder = tmp_path_factory.mktemp("validation")
     own = {"PYSCALE_MIRROR": folder / "none", "PYSCALE_DATA_FOLDER": folder / "data"}
-    words = ("run", "validation", "--workers", "1,2", "--repeats", "1", "--keep-outputs", "all")
+    words = ("run", "validation", "--workers", "1,2", "--repeats", "1", "--set", "keep_outputs=all")
     with forked_tasks():
         ended = answer_here(folder, *words, **own)
     assert ended.code == 0, ended
@@ -78,7 +78,7 @@ def test_what_is_expected_can_be_renewed_from_the_run(run):
 
 def test_a_wrong_output_ends_the_command_with_1_and_is_named(pyscale, copied, monkeypatch):
     monkeypatch.setattr(ofrun, "load_expected", lambda name: better(load_expected(name)))
-    answer = pyscale("run", "--resume", copied.path.name)
+    answer = pyscale("resume", copied.path.name)
     assert answer.code == 1
     assert "This installation does not compute what it should: segment gives wrong" in answer.text
     assert told(copied)["verdict"] == "wrong"

@@ -84,7 +84,7 @@ def runs(slurm, tmp_path, monkeypatch):
         made.end()
 
 
-CONTACTS = ("labels", "--only", "contact", "--seed", "3", "--keep-outputs", "all")
+CONTACTS = ("labels", "--only", "contact", "--set", "seed=3", "--set", "keep_outputs=all")
 
 
 @pytest.fixture(scope="session")

@@ -99,7 +99,17 @@ class ClusterRuns:
     def on_cluster(self, *words, site=None):
         """The command line of a run on the cluster, of which all is kept; a trial at N = 1."""
         where = ("--executor", "slurm", "--site", site or self.site())
-        return ("run", "--workers", "1", "--repeats", "1", "--keep-outputs", "all", *where, *words)
+        return (
+            "run",
+            "--workers",
+            "1",
+            "--repeats",
+            "1",
+            "--set",
+            "keep_outputs=all",
+            *where,
+            *words,
+        )
 
     def of_step(self, *words, site=None):
         """The command line of a run of the step that copies, whose caches are left as they are."""
@@ -200,7 +210,7 @@ class ClusterRuns:
         process.communicate()
 
     def resume(self):
-        return self.command("run", "--resume", self.run.path.name)
+        return self.command("resume", self.run.path.name)
 
     def pilots(self):
         """Processes that work off the run inside its job: one, or none."""

@@ -69,7 +69,7 @@ def test_a_task_whose_input_is_gone_fails_alone_and_leaves_the_run_resumable(run
 
 
 def test_a_task_that_is_killed_and_a_step_that_is_cancelled_by_hand_are_tried_again(runs):
-    process = runs.start("--workers", "2", "--retries", "2")
+    process = runs.start("--workers", "2", "--set", "retries=2")
     with runs.in_its_middle(process, "w0", "w1") as (launch, _):
         runs.hold("w0")
         os.kill(launch.pid, signal.SIGKILL)
@@ -128,7 +128,7 @@ def test_a_job_that_is_cancelled_by_hand_ends_the_run_which_can_be_gone_on_with(
     with runs.in_its_middle(process, "w0") as (launch,):
         runs.slurm.run("scancel", runs.jobs[0])
         runs.slurm.wait_for(lambda: is_gone(launch), "the task went with its job")
-    resume = f"pyscale run --resume {runs.run.path.name}"
+    resume = f"pyscale resume {runs.run.path.name}"
     if more:
         runs.slurm.wait_for(lambda: living(runs.run) == [], "nobody followed")
         said = (runs.run.path / "orchestrator.log").read_text()

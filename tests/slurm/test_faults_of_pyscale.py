@@ -77,7 +77,7 @@ def test_who_follows_may_be_interrupted_and_killed_and_the_job_goes_on(runs):
         os.kill(process.pid, signal.SIGINT)
         code, said = runs.finished(process)
         assert code == 130
-        for words in (runs.jobs[0], "pyscale run --resume", "pyscale cancel"):
+        for words in (runs.jobs[0], "pyscale resume", "pyscale cancel"):
             assert words in said
         assert not is_gone(launch)
         second = runs.resume()
@@ -98,7 +98,7 @@ def test_a_detached_run_is_followed_by_others_too_and_extended(runs):
     runs.copied(follower, jobs=1)
     # The one that was detached may still write the report.
     runs.slurm.wait_for(lambda: living(runs.run) == [], "nobody followed")
-    runs.copied(runs.command("run", "--extend", "latest", "--repeats", "2"), jobs=2)
+    runs.copied(runs.command("extend", "latest", "--repeats", "2"), jobs=2)
     finished = [event.trial for event in runs.events("trial_finished")]
     assert finished == ["step-n1-b1", "step-n1-b2"]
 

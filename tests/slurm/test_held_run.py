@@ -23,7 +23,7 @@ def test_a_whole_suite_is_one_job_and_computes_what_one_machine_does(
     monkeypatch.setenv("PYSCALE_RUNS_FOLDER", str(folder))
     movie = write_moving_squares(runs.home / "labels.ome.tif")
     before = runs.slurm.known_jobs()
-    contacts = ("labels", "--only", "contact", "--seed", "3", "--data", movie)
+    contacts = ("labels", "--only", "contact", "--set", "seed=3", "--data", movie)
     runs.completed(runs.command(*runs.on_cluster(*contacts, "--workers", "2")))
     (job,) = runs.slurm.known_jobs() - before
     assert runs.jobs == (job,)
@@ -48,7 +48,7 @@ def test_more_windows_than_workers_run_a_few_at_once_on_all_nodes(runs):
     # Each has a node for itself.
     site.write_text(site.read_text().replace("cpus = 1", "cpus = 4"))
     step = ("--step", "cp {file} {output}", "--split", "files", "--data", files)
-    several = ("--workers", "2", "--chunks-per-worker", "2")
+    several = ("--workers", "2", "--set", "chunks_per_worker=2")
     runs.completed(runs.command(*runs.on_cluster(*step, *several, site=site)))
     (trial,) = runs.run.plan.trials
     assert len({*(runs.run.output(trial) / "output").iterdir()}) == 4
@@ -125,3 +125,28 @@ def test_a_trial_that_is_not_likely_to_fit_waits_for_the_next_job(runs):
     runs.copied(runs.command(*runs.on_cluster(*words, site=site)), jobs=2)
     (ended,) = runs.events("allocation_ended")
     assert "no time for the next trial" in ended.detail
+
+
+ON_THE_GPU = """
+[[override]]
+device = "cuda"
+partition = "gpu"
+gpus = 1
+"""
+
+
+def test_stages_of_another_partition_have_a_job_of_their_own_after_those_that_feed_them(runs):
+    suite = runs.home / "three.toml"
+    third = CHAIN.partition("[stages.second]")[2].replace('"first"', '"second"')
+    suite.write_text(
+        CHAIN.replace("[stages.second]", '[stages.second]\ndevice = "cuda"')
+        + f"\n[stages.third]{third}"
+    )
+    words = (suite, "--data", runs.data, "--cache", "asis", "--repeats", "2")
+    site = runs.site(more=ON_THE_GPU)
+    runs.copied(runs.command(*runs.on_cluster(*words, site=site)), jobs=3)
+    tasks = build_tables(runs.run).tasks.filter(pl.col("verb") == "run")
+    jobs = dict(tasks.select("stage", "job_id").unique().iter_rows())
+    assert [jobs[stage] for stage in ("first", "second", "third")] == sorted(set(jobs.values()))
+    (node,) = set(tasks.filter(pl.col("stage") == "second")["node"])
+    assert node == runs.slurm.nodes[-1]

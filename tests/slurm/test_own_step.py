@@ -55,7 +55,6 @@ SMALL = {
     "readers": [1],
     "modes": ["cold"],
     "repeats": 1,
-    "fio": False,
 }
 
 
@@ -64,7 +63,7 @@ def test_the_storage_of_a_place_is_measured_on_a_node(runs, monkeypatch):
     place = runs.home / "to be measured"
     place.mkdir()
     process = runs.command(
-        *runs.on_cluster("system", "--only", "storage", "--path", place),
+        *runs.on_cluster("system", "--only", "storage", "--set", f"path={place}"),
         *("--cpus-per-worker", "1"),
     )
     runs.completed(process)

@@ -68,5 +68,5 @@ def test_a_run_whose_job_is_lost_while_nobody_follows_says_how_to_go_on(runs, br
         runs.kill(process)
         runs.slurm.run("scancel", *runs.jobs)
         runs.slurm.wait_for(lambda: runs.status()["state"] == "interrupted", "it was interrupted")
-    assert f"finish it with: pyscale run --resume {runs.run.path.name}" in words(runs)
+    assert f"finish it with: pyscale resume {runs.run.path.name}" in words(runs)
     runs.copied(runs.resume(), jobs=2)

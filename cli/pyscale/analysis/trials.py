@@ -121,32 +121,9 @@ def least_proved(states: pl.Expr) -> pl.Expr:
 
 
 def _checks(tasks: pl.DataFrame) -> pl.DataFrame:
-    """Comparison of the output with the baseline's, the truth, and that of new processes."""
-    checks = pl.concat(
-        [tasks.filter(pl.col("task") == "check"), _besides_cold(tasks)], how="diagonal"
-    )
-    return (
-        # So that the first is the comparison that agrees least.
-        checks.sort("agreement", nulls_last=True, maintain_order=True)
-        .group_by("trial", maintain_order=True)
-        .agg(
-            pl.col("agreement", "agreement_same").first(),
-            # The output of warm workers must be that of new processes too: what agrees less counts.
-            pl.col("agreement_identical").min(),
-            pl.col("agreement_measure", "agreement_tolerance").first(),
-            pl.col("quality").filter(pl.col("task") == "check").first(),
-            check_failed=(pl.col("status") != "done").any(),
-        )
-    )
-
-
-def _besides_cold(tasks: pl.DataFrame) -> pl.DataFrame:
-    """Comparisons of warm workers' output with that of new processes, in the columns of checks."""
-    found = tasks.filter((pl.col("task") == "beside") & (pl.col("start") == "warm"))
-    return found.with_columns(
-        agreement=pl.col("beside_agreement"),
-        agreement_same=pl.col("beside_agreement") >= pl.col("beside_tolerance"),
-        agreement_identical=pl.col("beside_identical"),
-        agreement_measure=pl.col("beside_measure"),
-        agreement_tolerance=pl.col("beside_tolerance"),
+    """Comparison of the output with the baseline's and the truth: one a trial."""
+    return tasks.filter(pl.col("task") == "check").select(
+        *("trial", "agreement", "agreement_same", "agreement_identical"),
+        *("agreement_measure", "agreement_tolerance", "quality"),
+        check_failed=pl.col("status") != "done",
     )

@@ -10,8 +10,9 @@ from pyscale.analysis.workers import sum_if_all
 
 BEFORE_METER = ("phase_container_start_s", "phase_python_start_s")
 """Phases that are over when a task begins to count its processor time and its waiting."""
+START_UP = "start-up"
 HELD = {
-    "start-up": (*BEFORE_METER, "phase_import_s", "phase_model_load_s"),
+    START_UP: (*BEFORE_METER, "phase_import_s", "phase_model_load_s"),
     "reading": ("phase_read_s",),
     "writing": ("phase_write_s",),
     "unattributed": ("unattributed_s",),
@@ -19,7 +20,7 @@ HELD = {
 """Causes that are phases, the merge's too, and the columns of these."""
 
 BY_PHASE = (
-    *("imbalance", "start-up", "reading", "writing", "merging", "contention"),
+    *("imbalance", START_UP, "reading", "writing", "merging", "contention"),
     *("work-inflation", "unattributed"),
 )
 """Causes that can be taken out where the phases of every worker are known."""

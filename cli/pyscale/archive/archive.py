@@ -14,7 +14,6 @@ from rich.progress import track
 from pyscale.console import Console, talk
 from pyscale.errors import refused_by_disk
 from pyscale.images.lockfile import LOCK_NAME
-from pyscale.processes import WORKERS_FOLDER
 from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.provenance import PROVENANCE_FILE, read_provenance
 from pyscale.store.records import (
@@ -28,7 +27,6 @@ from pyscale.store.records import (
     SPEC_FILE,
     SURROUNDINGS_FILE,
     WITHDRAWN_FILE,
-    WORKER_FILE,
 )
 from pyscale_stages.atomic import atomic_path
 
@@ -102,7 +100,7 @@ def _write_zip(folder: Path, final: Path) -> None:
 
 _RECORDS = (
     *(SPEC_FILE, PARAMS_FILE, ORDER_FILE, WITHDRAWN_FILE, LAUNCH_FILE, EXIT_FILE, RESULT_FILE),
-    *(CACHE_FILE, SURROUNDINGS_FILE, WORKER_FILE, "stdout", "stderr"),
+    *(CACHE_FILE, SURROUNDINGS_FILE, "stdout", "stderr"),
 )
 _PATTERNS = (NODE_FILE.format(node="*"), "*.jobs.json")
 _OUTPUT = "out"
@@ -128,9 +126,6 @@ def record_files(run: RunFolder) -> Iterator[str]:
             if _is_record(inside / name):
                 # `tasks` may itself be a link to a larger disk.
                 yield (Path("tasks") / inside.relative_to(tasks) / name).as_posix()
-    for path in sorted((run.path / WORKERS_FOLDER).glob("*/*")):
-        if _is_record(path):
-            yield path.relative_to(run.path).as_posix()
 
 
 def _is_record(path: Path) -> bool:

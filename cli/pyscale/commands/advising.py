@@ -27,7 +27,6 @@ from pyscale.report.directives import Dialect, directives
 from pyscale.report.kinds import rank_advice
 from pyscale.report.quality import worse
 from pyscale.report.results import Results
-from pyscale.report.starts import headlines
 from pyscale.report.warned import said, shortly
 from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
@@ -84,7 +83,7 @@ def _of_run(name: str | None) -> tuple[Results, Plan]:
     if not results.trials["valid"].any():
         raise UserError(
             f"the run {run.path.name} has no timed trial: see `pyscale status {run.path.name}`, "
-            f"and finish it with `pyscale run --resume {run.path.name}`"
+            f"and finish it with `pyscale resume {run.path.name}`"
         )
     return results, run.plan
 
@@ -163,7 +162,6 @@ def _advice(
         directives=directives(dialect, named, site, meeting) if named else "",
         warnings=tuple(shortly(one) for one in said(trials) if one.doubts_result),
         line=line,
-        starts=() if results.starts is None else tuple(headlines(results.starts)),
         worse=tuple(worse(results.measured)),
     )
 

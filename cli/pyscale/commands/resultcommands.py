@@ -68,9 +68,6 @@ def compare(
     base: str = argument("BASE", "Run, or a CSV of wall times.", default=...),
     new: str | None = argument("NEW", "Run or CSV to judge; none for a run of two versions."),
     at_least: str | None = option("SHARE", "Least change that counts, as in 0.05 (5%)."),
-    yardstick: list[str] | None = option(
-        "RUN", "Another run of BASE's version; a change must exceed how they differ. Repeatable."
-    ),
     fail_on: Literal["regression"] | None = option(
         "regression", "Exit code 1 where anything is worse."
     ),
@@ -83,7 +80,6 @@ def compare(
         comparing.compare(
             base,
             new,
-            yardsticks=yardstick or (),
             at_least=at_least,
             fail_on_regression=fail_on is not None,
             as_json=json,

@@ -9,12 +9,8 @@ from typing import Any
 
 import typer
 
-from pyscale.commandhelp import argument, option
+from pyscale.commandhelp import argument, option, switch
 
-ASKED_BY = {"suite": "suite", "stages": "--set"}
-"""How what is not a flag of its own name is asked for."""
-NEW_RUN = ("suite", "only", "accept_terms", "dry_run", "emit_sbatch", "step")
-"""What has no meaning for a run that is resumed or extended, beside settings and keys of a step."""
 TYPES = {None: bool, "N": int, "PATH": Path, "DIR": Path, "BASE": Path}
 """Types of options by what they take; all others take a text, and None is a switch."""
 REPEATED = {"only", "grid", "parameters"}
@@ -28,13 +24,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
             "PATH",
             "Truth of the movie: a Cell Tracking Challenge folder, label images, or TrackMate XML.",
         ),
-        "axes": option("TYX", "Axes of the movie, where its file is silent."),
+        "axes": option("TYX", "Axes of the movie, where its file does not say them."),
         "only": option("STAGE", "Measure this stage alone; repeatable."),
-        "sizes": option("PX,PX", "Crops of a suite that compares them, as in 224,448,full."),
         "grid": option("AXIS=V1,V2", "Values of one axis of the suite's grid; repeatable."),
         "parameters": option(
-            "STAGE.PARAM=VALUE",
-            "Parameter of a stage, as in segment.diameter_px=30; repeatable.",
+            "NAME=VALUE",
+            "Parameter of a stage, as in segment.diameter_px=30, or one of chunks_per_worker, "
+            "keep_outputs, path, retries, seed and unlocked_images (see pyscale config show), as "
+            "in seed=3; repeatable.",
             "--set",
         ),
         "against": option(
@@ -43,11 +40,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
             "environment, a folder of images, or a .toml of parameters.",
         ),
         "with_system": option(None, "Measure the node too, in brief."),
-        "path": option(
-            "DIR",
-            "Folder whose storage a test of the machine measures.",
-            show_default="that of the runs",
-        ),
     },
     "A step of your own": {
         "step": option(
@@ -91,13 +83,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "cache": option("", "Page cache of the inputs before each trial."),
         "device": option("", "Device; several with commas where the suite compares them."),
         "cpus_per_worker": option("N", "Cores of each worker."),
-        "start": option(
-            "cold|warm",
-            "A new process for each window, or warm workers that are kept; both with a comma.",
-            show_default="cold",
-        ),
-        "chunks_per_worker": option("N", "Windows of each worker, one after the other."),
-        "seed": option("N", "Seed of the order of trials and of the stages.", show_default="0"),
     },
     "Where tasks run": {
         "executor": option("", "This machine, or a cluster with Slurm."),
@@ -111,7 +96,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
             "", "Hold one Slurm job for all trials, or submit jobs for each.", show_default="hold"
         ),
         "runtime": option("", "Tasks start in this environment, or in images."),
-        "unlocked_images": option(None, "Run images that images.lock does not name."),
     },
     "Course of the run": {
         "dry_run": option(
@@ -122,15 +106,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         ),
         "emit_sbatch": option("DIR", "Write batch scripts; run nothing."),
         "detach": option(None, "Return at once; follow with status."),
-        "resume": option("RUN", "Finish this run."),
-        "extend": option(
-            "RUN", "Add trials to this run, by --repeats and --workers, and measure them."
-        ),
-        "foreign": option(
-            None, "Resume or extend another user's run, whose commands are shown and run as you."
-        ),
-        "retries": option("N", "Retries per failed trial."),
-        "keep_outputs": option("", "Outputs to keep: the baseline's, or all."),
         "accept_terms": option(None, "Agree to the dataset's terms."),
         "strict": option(
             None, "Exit code 1 where an output differs from the baseline's, or workers took turns."
@@ -138,6 +113,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
 }
 """Options by their group in the help."""
+
+
+def _moved(command: str) -> Any:
+    """A flag that became a command, hidden from the help."""
+
+    def point(run: str | None) -> None:
+        if run is not None:
+            raise typer.BadParameter(f"it is a command now: pyscale {command} {run}")
+
+    return typer.Option(None, hidden=True, callback=point)
 
 
 def _parameters() -> Iterator[Parameter]:
@@ -150,6 +135,7 @@ def _parameters() -> Iterator[Parameter]:
             info.param_decls = info.param_decls or (f"--{name.replace('_', '-')}",)
             info.metavar, info.rich_help_panel = info.metavar or None, heading
             declared[name] = (list[kind] if name in REPEATED else kind, info)
+    declared |= {name: (str, _moved(name)) for name in ("resume", "extend")}
     for name, (kind, info) in declared.items():
         yield Parameter(name, Parameter.KEYWORD_ONLY, default=info, annotation=kind | None)
 
@@ -158,32 +144,19 @@ def run(**given: Any) -> None:
     """Measure a suite on a movie, and report."""
     from pyscale.commands import running
     from pyscale.planning import ownstep
-    from pyscale.planning.runsettings import axes_asked_for, parameters_set
+    from pyscale.planning.runsettings import axes_asked_for, what_is_set
     from pyscale.settings import Settings
     from pyscale_stages.command.params import CommandParams
 
     flags = {name: given[name] for name in Settings.model_fields if name in given}
     flags |= {
-        "grid": axes_asked_for(given["sizes"], given["grid"] or []),
-        "stages": parameters_set(given["parameters"] or []),
+        "grid": axes_asked_for(given["grid"] or []),
+        **what_is_set(given["parameters"] or []),
     }
     of_step = {name: given[name] for name in CommandParams.model_fields if name in given}
     course = {name: bool(given[name]) for name in ("detach", "strict", "verbose")}
     accept_terms, only = bool(given["accept_terms"]), given["only"] or []
-    resume, extend, emit_sbatch = given["resume"], given["extend"], given["emit_sbatch"]
-    if given["foreign"] and not (resume or extend):
-        raise typer.BadParameter("--foreign is for --resume and --extend of another user's run")
-    if earlier := resume or extend:
-        course |= {"foreign": bool(given["foreign"])}
-        others = {name: given[name] for name in NEW_RUN} | of_step
-        others |= {"extend": resume and extend}
-        own = () if resume else ("repeats", "workers")
-        named = [name for name, value in (flags | others).items() if value and name not in own]
-        refused = [ASKED_BY.get(name, f"--{name.replace('_', '-')}") for name in named]
-        if resume:
-            raise typer.Exit(running.resume(resume, refused=refused, **course))
-        repeats, workers = given["repeats"], given["workers"]
-        raise typer.Exit(running.extend(earlier, repeats, workers, refused=refused, **course))
+    emit_sbatch = given["emit_sbatch"]
     chosen = ownstep.step_asked_for(given["suite"], given["step"], of_step)
     if emit_sbatch is not None:
         if given["dry_run"] or course["detach"] or course["strict"]:
@@ -196,6 +169,49 @@ def run(**given: Any) -> None:
         return
     course |= {"accept_terms": accept_terms, "dry_run": bool(given["dry_run"])}
     raise typer.Exit(running.start(chosen, flags, only, **course))
+
+
+RUN = argument("RUN", "Id, unique start or end of one, latest, or folder.", default=...)
+FOREIGN = switch("--foreign", "Also another user's run, whose commands are shown and run as you.")
+DETACH = switch("--detach", OPTIONS["Course of the run"]["detach"].help)
+STRICT = switch("--strict", OPTIONS["Course of the run"]["strict"].help)
+VERBOSE = typer.Option(False, "-v", "--verbose", help="Also print the table of factors.")
+
+
+def resume(
+    run: str = RUN,
+    foreign: bool = FOREIGN,
+    detach: bool = DETACH,
+    strict: bool = STRICT,
+    verbose: bool = VERBOSE,
+) -> None:
+    """Finish an interrupted run.
+
+    Only what is missing is measured, nothing twice.
+    """
+    from pyscale.commands import running
+
+    course = {"foreign": foreign, "detach": detach, "strict": strict, "verbose": verbose}
+    raise typer.Exit(running.resume(run, **course))
+
+
+def extend(
+    run: str = RUN,
+    repeats: int | None = option("N", "Trials of each configuration, those that are there too."),
+    workers: str | None = option("N,N", "Worker counts to add, as in 8,16."),
+    foreign: bool = FOREIGN,
+    detach: bool = DETACH,
+    strict: bool = STRICT,
+    verbose: bool = VERBOSE,
+) -> None:
+    """Add trials or worker counts to a run.
+
+    They are measured now, and what else it misses too.
+    """
+    from pyscale.commands import running
+
+    course = {"foreign": foreign, "detach": detach, "strict": strict, "verbose": verbose}
+    raise typer.Exit(running.extend(run, repeats, workers, **course))
 
 
 run.__signature__ = Signature([*_parameters()])  # type: ignore[attr-defined]

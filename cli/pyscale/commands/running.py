@@ -74,7 +74,7 @@ def start(
     dry_run: bool,
     detach: bool,
     strict: bool,
-    verbose: bool = False,
+    verbose: bool,
 ) -> int:
     """Plan a new run and carry it out; return the exit code."""
     if suite is None:
@@ -115,15 +115,9 @@ def resume(
     foreign: bool,
     detach: bool,
     strict: bool,
-    refused: Sequence[str],
-    verbose: bool = False,
+    verbose: bool,
 ) -> int:
     """Finish a run that was interrupted; return the exit code."""
-    if refused:
-        raise UserError(
-            f"--resume goes on with the run's own plan, so it takes no other flags (given: "
-            f"{', '.join(refused)}); start a new run to measure something else"
-        )
     _refuse_strict(strict, detach=detach)
     run = _run_to_go_on_with(name, foreign=foreign)
     if strict:
@@ -141,17 +135,11 @@ def extend(
     foreign: bool,
     detach: bool,
     strict: bool,
-    refused: Sequence[str],
-    verbose: bool = False,
+    verbose: bool,
 ) -> int:
     """Add trials to a run and measure them, and what else it misses; return the exit code."""
-    if refused:
-        raise UserError(
-            "--extend measures more of the run's own plan, so it takes --repeats and --workers "
-            f"alone (given: {', '.join(refused)}); start a new run to measure something else"
-        )
     if repeats is None and workers is None:
-        raise UserError("--extend: give more --repeats, or other --workers, as in --repeats 6")
+        raise UserError("give more --repeats, or other --workers, as in --repeats 6")
     _refuse_strict(strict, detach=detach)
     run = _run_to_go_on_with(name, foreign=foreign)
     # As the setting, which reads texts like 1,2,4 and refuses others.
@@ -216,7 +204,7 @@ def cancel(name: str | None) -> None:
         ended = executor.end_all() if ended is None else ended
         what = "processes" if executor.on_this_node else "jobs"
         Journal(run.journal_file).append("run_cancelled", detail=f"{ended} {what} ended")
-    talk(f"cancelled; finish it with: pyscale run --resume {run.path.name}")
+    talk(f"cancelled; finish it with: pyscale resume {run.path.name}")
 
 
 def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> int:
@@ -233,7 +221,7 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
                 )
         except KeyboardInterrupt:
             progress.stop()
-            resume = f"pyscale run --resume {plan.run_id}"
+            resume = f"pyscale resume {plan.run_id}"
             if is_held(plan):
                 living = Course(Journal(run.journal_file).read()).allocations
                 talk(
@@ -254,7 +242,7 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
         talk(
             f"{len(incomplete)} of {len(plan.trials)} trials are not complete: "
             f"see `pyscale status {plan.run_id}`; {again} with "
-            f"`pyscale run --resume {plan.run_id}`"
+            f"`pyscale resume {plan.run_id}`"
         )
     # Who asks whether results are right wants no workers of so small a movie.
     elif results.validation is None and not results.about_workers().configurations.is_empty():
@@ -357,7 +345,7 @@ def _detached(run: RunFolder) -> int:
     with log_file.open("ab") as log, ignored(signal.SIGHUP):
         process = subprocess.Popen(
             # Another user's was agreed to before.
-            [sys.executable, "-m", "pyscale", "run", "--resume", str(run.path), "--foreign"],
+            [sys.executable, "-m", "pyscale", "resume", str(run.path), "--foreign"],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

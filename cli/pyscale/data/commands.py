@@ -43,25 +43,18 @@ def fetch(
     mirror: str | None = option(
         "URL|DIR", "Fetch {mirror}/{dataset}/{file} from this address or folder."
     ),
-    parallel: int = option("N", "Files to fetch at once.", default=4, min=1),
     accept_terms: bool = switch("--accept-terms", "Accept the datasets' terms."),
-    trust_first_download: bool = switch(
-        "--trust-first-download",
-        "Accept files without a published checksum and hold later downloads to them.",
-    ),
     data_folder: Path | None = FOLDER,
 ) -> None:
     """Fetch or make datasets.
 
-    An interrupted download continues where it stopped.
+    Each file is checked against its published checksum before it appears under its name.
     """
     from pyscale.data.fetch import Fetcher, FetchOptions
     from pyscale.data.progress import TerminalReport, asked
 
     registry, settings = _opened(data_folder, mirror)
-    options = FetchOptions(
-        mirror=settings.mirror, parallel=parallel, trust_first_download=trust_first_download
-    )
+    options = FetchOptions(mirror=settings.mirror)
     for name in names:
         registry.get(name)
     consent = None if accept_terms else asked

@@ -3,48 +3,40 @@
 from __future__ import annotations
 
 import shutil
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
 import pooch
+import requests
 from filelock import SoftFileLock
 from pydantic import Field
 from requests.utils import get_auth_from_url
 
 from pyscale.data.archives import unpack
-from pyscale.data.download import Patience, Transfer, Watch, discard, download
-from pyscale.data.progress import Report
+from pyscale.data.progress import Advance, Report
 from pyscale.data.registry import Dataset, Registry, RemoteFile
 from pyscale.data.synthetic import make_known
 from pyscale.data.verify import (
-    add_trust,
     data_errors_explained,
     dataset_path,
-    expected_sha256,
-    file_states,
     presence,
-    read_trust,
+    record_contents,
     require_space,
-    survey,
     synthetic_kinds,
-    write_contents,
+    verify_dataset,
 )
 from pyscale.errors import UserError
 from pyscale.filelocks import claimed, file_lock
 from pyscale.settings import without_login
 from pyscale_stages.contract import Record
-from pyscale_stages.hashing import sha256_of
 from pyscale_stages.wording import did_you_mean
 
 INCOMING = ".incoming"
 """Folder inside a dataset's folder for what is not yet whole and checked."""
-PERIOD_S = 0.5
-"""How late a Ctrl-C is heard at worst."""
+CHUNK_BYTES = 1 << 16
 
 Consent = Callable[[str, Dataset], None]
 """Asks the user to accept a dataset's terms; raises UserError where he does not."""
@@ -56,11 +48,8 @@ class FetchOptions(Record):
     mirror: str | None = Field(
         None, description="Address or folder to fetch {mirror}/{dataset}/{file} from"
     )
-    parallel: int = Field(4, ge=1, description="Files that are fetched at once")
-    trust_first_download: bool = Field(
-        False, description="Accept a file without published checksum, and hold it to its first"
-    )
-    patience: Patience = Patience()
+    timeout_s: float = Field(30.0, gt=0, description="Longest silence of a server")
+    retries: int = Field(3, ge=0, description="Retries of a download that fails")
 
 
 @dataclass(frozen=True)
@@ -90,8 +79,7 @@ class Fetcher:
     def fetch(self, name: str) -> Path:
         """Fetch the files of a dataset that are absent or changed; return the path of its movie.
 
-        Files appear under their names when they are whole and their checksum is right. What a
-        broken download brought stays in a part, from which the next call goes on. A synthetic
+        Files appear under their names when they are whole and their checksum is right. A synthetic
         dataset is made instead, without a network; one that is made from another's image brings
         that too.
         """
@@ -108,19 +96,13 @@ class Fetcher:
             if dataset.made is not None:
                 make_known(name, dataset.made, self.data_root, self.report)
                 return folder / dataset.movie
-            wanted = _wanted(name, dataset, self.data_root, self.options, self.report)
+            wanted = self._wanted(name, dataset)
             if wanted:
                 _say_terms(name, dataset, self.report)
-                _clean(folder / INCOMING)
-                parts = [one.part for one in wanted]
-                arrived = sum(part.stat().st_size for part in parts if part.exists())
-                size_bytes = sum(one.file.size_bytes or 0 for one in wanted)
-                require_space(folder, size_bytes - arrived, "the download")
-                _fetch_all(wanted, self.options.parallel, self.report)
+                self._bring(name, dataset, wanted)
                 say(f"{name}: fetched {len(wanted)} of {len(dataset.files)} files to {folder}")
             else:
                 say(f"{name}: all {len(dataset.files)} files are in {folder} and unchanged")
-            shutil.rmtree(folder / INCOMING, ignore_errors=True)
         movie = folder / dataset.movie
         if not movie.exists():
             raise UserError(
@@ -129,39 +111,104 @@ class Fetcher:
             )
         return movie
 
-
-def _wanted(
-    name: str, dataset: Dataset, data_root: Path, options: FetchOptions, report: Report
-) -> list[Transfer]:
-    """The files that are absent or not what they must be."""
-    trust = read_trust(data_root)
-    wanted = []
-    login = get_auth_from_url(options.mirror or "")
-    with report.bar(f"check {name}", dataset.size_bytes) as advance:
+    def _wanted(self, name: str, dataset: Dataset) -> list[RemoteFile]:
+        """The files that are absent or not what they must be."""
+        states = verify_dataset(name, dataset, self.data_root, self.report)
+        wanted = []
         for file in dataset.files:
-            states = file_states(data_root / name, dataset, file, trust, advance)
-            if all(state.state == "ok" for state in states):
-                continue
-            sha256 = expected_sha256(dataset, file, trust)
-            if sha256 is None and not options.trust_first_download:
+            own = [one.state for one in states if one.file.split("/")[0] == file.local_name]
+            if not own or {*own} != {"ok"}:
+                wanted.append(file)
+            if "changed" in own:
+                self.report.say(f"{name}: {file.local_name} has changed and is replaced")
+        return wanted
+
+    def _bring(self, name: str, dataset: Dataset, wanted: list[RemoteFile]) -> None:
+        """Fetch files, put each in its place, and record what the dataset then holds."""
+        folder = self.data_root / name
+        incoming = folder / INCOMING
+        _empty(incoming)
+        require_space(folder, sum(file.size_bytes or 0 for file in wanted), "the download")
+        try:
+            for file in wanted:
+                arrived = self._download(name, dataset, file, incoming)
+                if file.unpack:
+                    unpack(arrived, folder / file.local_name, incoming / "unpacked")
+                else:
+                    arrived.replace(folder / file.name)
+        finally:
+            shutil.rmtree(incoming)
+        record_contents(folder, dataset, self.report)
+
+    def _download(self, name: str, dataset: Dataset, file: RemoteFile, incoming: Path) -> Path:
+        """Let pooch fetch a file and compare its checksum."""
+        mirror = self.options.mirror or ""
+        address = without_login(_source(name, dataset, file, self.options.mirror))
+        pooch.get_logger().setLevel("ERROR")
+        files = pooch.create(
+            incoming,
+            base_url="",
+            registry={file.name: file.sha256},
+            urls={file.name: address},
+            retry_if_failed=self.options.retries,
+        )
+        with self.report.bar(file.name, file.size_bytes) as advance:
+            if urlsplit(address).scheme in {"http", "https"}:
+                login = get_auth_from_url(mirror)
+                downloader: pooch.typing.Downloader = pooch.HTTPDownloader(
+                    _Bar(advance),
+                    CHUNK_BYTES,
+                    timeout=self.options.timeout_s,
+                    auth=login if any(login) else None,
+                    # The bar counts the file's own bytes.
+                    headers={"Accept-Encoding": "identity", "User-Agent": "pyscale"},
+                )
+            else:
+                downloader = _copy_from_folder
+            try:
+                return Path(files.fetch(file.name, downloader=downloader))
+            except requests.RequestException as error:
+                reason = _reason(error, self.options)
                 raise UserError(
-                    f"{file.name} of {name} has no published checksum: add "
-                    "--trust-first-download to accept this download and hold later ones to it"
-                )
-            wanted.append(
-                Transfer(
-                    file=file,
-                    address=without_login(_source(name, dataset, file, options.mirror)),
-                    origin=dataset.address(file),
-                    part=data_root / name / INCOMING / f"{file.name}.part",
-                    sha256=sha256,
-                    patience=options.patience,
-                    login=login if any(login) else None,
-                )
-            )
-            if any(state.state == "changed" for state in states):
-                report.say(f"{name}: {file.local_name} has changed and is replaced")
-    return wanted
+                    f"{address} cannot be fetched ({reason}): check the network and run the same "
+                    "command again, or name a --mirror"
+                ) from error
+            except ValueError as error:
+                raise UserError(
+                    f"{address} does not match the checksum {file.sha256}: the download was "
+                    "removed; open the address in a browser to see what the site sends, or fetch "
+                    "from a --mirror that has the original"
+                ) from error
+
+
+class _Bar:
+    """What pooch asks of a progress bar."""
+
+    def __init__(self, advance: Advance) -> None:
+        self.total = 0
+        self._advance, self._shown = advance, 0
+
+    def update(self, n_bytes: int) -> None:
+        self._advance(n_bytes)
+        self._shown += n_bytes
+
+    def reset(self) -> None:
+        self.update(-self._shown)
+
+    def close(self) -> None:
+        """The report ends its bar itself."""
+
+
+def _copy_from_folder(address: str, target: str, _files: pooch.Pooch) -> None:
+    """Do for a mirror that is a folder what pooch's downloader does for a server."""
+    place = unquote(urlsplit(address).path) if address.startswith("file://") else address
+    source = Path(place).expanduser()
+    if not source.is_file():
+        raise UserError(
+            f"the mirror has no file {source}: put it there, or leave out --mirror to fetch from "
+            "the source"
+        )
+    shutil.copyfile(source, target)
 
 
 def _source(name: str, dataset: Dataset, file: RemoteFile, mirror: str | None) -> str:
@@ -171,65 +218,16 @@ def _source(name: str, dataset: Dataset, file: RemoteFile, mirror: str | None) -
     return f"{mirror.rstrip('/')}/{name}/{file_name}"
 
 
-def _fetch_all(wanted: Sequence[Transfer], parallel: int, report: Report) -> None:
-    stop = threading.Event()
-    with ThreadPoolExecutor(parallel) as pool:
-        try:
-            running = {pool.submit(_fetch_one, one, stop, report) for one in wanted}
-            while running:
-                # A Ctrl-C that another thread was given is heard at the end of a period.
-                done, running = wait(running, PERIOD_S, FIRST_COMPLETED)
-                for one in done:
-                    one.result()
-        except BaseException as error:
-            # Threads hear of an error or of Ctrl-C by this alone, and keep their parts.
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            if isinstance(error, KeyboardInterrupt):
-                report.say("stopped: run the same command again to go on from what has arrived")
-            raise
-
-
-def _fetch_one(wanted: Transfer, stop: threading.Event, report: Report) -> None:
-    """Bring one file, prove it, and put it in its place."""
-    arrived = _download_checked(wanted, stop, report)
-    file, folder, sha256 = wanted.file, wanted.part.parents[1], wanted.sha256
-    if sha256 is None:
-        sha256 = sha256_of(arrived)
-        add_trust(folder.parent, wanted.origin, sha256)
-        report.say(f"{file.name}: sha256 {sha256} is trusted from now on")
-    final = folder / file.local_name
-    if file.unpack is None or file.unpacked_limit_bytes is None:
-        arrived.replace(final)
-        return
-    staging = wanted.part.parent / f"{file.local_name}.unpacking"
-    unpack(arrived, file.unpack, final, staging, file.unpacked_limit_bytes)
-    with report.bar(f"check {file.local_name}", None) as advance:
-        write_contents(final, survey(final, advance, origin_sha256=sha256))
-    arrived.unlink()
-
-
-def _download_checked(wanted: Transfer, stop: threading.Event, report: Report) -> Path:
-    """Let pooch fetch the file: it downloads by our function and compares the checksum."""
-    pooch.get_logger().setLevel("ERROR")
-    name, part, address = wanted.file.name, wanted.part, wanted.address
-
-    def into_part_then(_source: str, output: str, _: pooch.Pooch) -> None:
-        with report.bar(name, wanted.file.size_bytes) as advance:
-            download(wanted, Watch(advance, stop))
-        part.replace(output)
-        discard(part)
-
-    try:
-        fetched = pooch.retrieve(
-            address, wanted.sha256, name, part.parent, downloader=into_part_then
-        )
-    except ValueError as error:
-        raise UserError(
-            f"{address} does not match the checksum {wanted.sha256}: the download was removed; "
-            "fetch again, or from a --mirror that has the original"
-        ) from error
-    return Path(fetched)
+def _reason(error: requests.RequestException, options: FetchOptions) -> str:
+    if isinstance(error, requests.HTTPError) and error.response is not None:
+        return f"the server answered {error.response.status_code} {error.response.reason}"
+    reasons = (
+        (requests.Timeout, f"no answer within {options.timeout_s:g} s"),
+        (requests.exceptions.SSLError, "its certificate is not trusted"),
+        (requests.exceptions.ChunkedEncodingError, "the connection broke off"),
+        (requests.ConnectionError, "the server is unreachable"),
+    )
+    return next((words for kind, words in reasons if isinstance(error, kind)), str(error))
 
 
 def _sole_fetcher(name: str, data_root: Path, report: Report) -> AbstractContextManager[None]:
@@ -246,19 +244,13 @@ def _sole_fetcher(name: str, data_root: Path, report: Report) -> AbstractContext
     return claimed(lock, waiting)
 
 
-def _clean(incoming: Path) -> None:
-    """Remove what a killed process left, except the parts."""
+def _empty(incoming: Path) -> None:
+    """Make a folder for what arrives, without what a killed process left in it."""
     # No link is followed: others may write into a data folder that is shared.
     if incoming.is_symlink():
         incoming.unlink()
-    incoming.mkdir(parents=True, exist_ok=True)
-    for left in incoming.iterdir():
-        if left.is_symlink():
-            left.unlink()
-        elif left.is_dir():
-            shutil.rmtree(left)
-        elif not left.name.endswith((".part", ".part.json")):
-            left.unlink()
+    shutil.rmtree(incoming, ignore_errors=True)
+    incoming.mkdir(parents=True)
 
 
 def _say_terms(name: str, dataset: Dataset, report: Report) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -54,7 +53,6 @@ class TerminalReport:
             TimeRemainingColumn(),
         )
         self._bars = 0
-        self._bars_lock = Lock()
 
     def say(self, sentence: str) -> None:
         """Print above the bars."""
@@ -73,12 +71,11 @@ class TerminalReport:
 
     def _count_bars(self, change: int) -> None:
         """Hold the terminal only while there are bars: a question may be asked between."""
-        with self._bars_lock:
-            self._bars += change
-            if self._bars == 1 and change == 1:
-                self._progress.start()
-            elif self._bars == 0:
-                self._progress.stop()
+        self._bars += change
+        if self._bars == 1 and change == 1:
+            self._progress.start()
+        elif self._bars == 0:
+            self._progress.stop()
 
 
 def asked(name: str, dataset: Dataset) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal, Self
@@ -37,30 +38,27 @@ class RemoteFile(Record):
     """One file of a dataset as its source serves it."""
 
     name: str = Field(pattern=r"^[^/\\.][^/\\]*$", description="File name, without a folder")
-    size_bytes: int | None = Field(None, gt=0, description="Size, where it is known")
-    sha256: Sha256 | None = Field(
-        None, description="Published checksum; without one, the first download must be trusted"
+    size_bytes: int | None = Field(
+        None, gt=0, description="Size; only of an archive it may be unknown"
     )
+    sha256: Sha256 = Field(description="Published checksum")
     url: str | None = Field(
         None, pattern=r"^https?://", description="Address; without one, base_url and the name"
     )
-    unpack: Literal["zip", "tar"] | None = Field(
-        None, description="Unpack into a folder named like the file without its suffix"
-    )
-    unpacked_limit_bytes: int | None = Field(
-        None, gt=0, description="Refuse an archive whose members are larger together"
+    unpack: bool = Field(
+        False, description="It is a zip archive, for a folder named like it without its suffix"
     )
 
     @model_validator(mode="after")
-    def _archives_have_a_limit(self) -> Self:
-        if (self.unpack is None) != (self.unpacked_limit_bytes is None):
-            raise ValueError("unpack and unpacked_limit_bytes go together")
+    def _plain_files_have_a_size(self) -> Self:
+        if self.size_bytes is None and not self.unpack:
+            raise ValueError("a file that is not unpacked needs size_bytes")
         return self
 
     @property
     def local_name(self) -> str:
         """Name inside the dataset's folder: of the file, or of the folder unpacked from it."""
-        return self.name if self.unpack is None else self.name.partition(".")[0]
+        return self.name.partition(".")[0] if self.unpack else self.name
 
 
 class Dataset(Record):
@@ -141,6 +139,12 @@ class Dataset(Record):
     def made(self) -> MadeParams | None:
         """What it is made by; None where it is fetched."""
         return self.synth or self.drifted or self.slides
+
+    @property
+    def origin_sha256(self) -> str:
+        """Hash of all published checksums: another one, and other files are to be fetched."""
+        words = "\n".join(f"{file.name} {file.sha256}" for file in self.files)
+        return hashlib.sha256(words.encode()).hexdigest()
 
     @property
     def size_bytes(self) -> int | None:

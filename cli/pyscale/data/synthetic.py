@@ -56,7 +56,7 @@ def make_synthetic(
         with verify.data_errors_explained(data_root):
             _make(folder, parameters, report)
             if not made_before:
-                _record(folder, report)
+                verify.record_contents(folder, None, report)
     except BadInput as error:
         raise UserError(str(error)) from error
     for found in verify.verify_dataset(name, None, data_root, report) if made_before else ():
@@ -97,7 +97,7 @@ def make_known(name: str, params: MadeParams, data_root: Path, report: Report) -
             folder.rename(aside)
             shutil.rmtree(aside)
     _make(folder, params, report)
-    _record(folder, report)
+    verify.record_contents(folder, None, report)
     report.say(f"{name}: made {_amount(params)} in {folder}")
 
 
@@ -135,12 +135,6 @@ def _amount(params: MadeParams) -> str:
     if isinstance(params, SlidesParams):
         return plural(params.slides, "slide")
     return f"{plural(params.frames, 'frame')} with their truth"
-
-
-def _record(folder: Path, report: Report) -> None:
-    """Write down what was made, so that a change can be told."""
-    with report.bar(f"check {folder.name}", None) as advance:
-        verify.write_contents(folder, verify.survey(folder, advance))
 
 
 def _validated(kind: MadeKind, params: dict[str, Any]) -> SynthParams | SlidesParams:

@@ -1,4 +1,4 @@
-"""A dataset's place under the data folder, and its files held against sizes and checksums."""
+"""A dataset's place under the data folder, and its files compared with sizes and checksums."""
 
 from __future__ import annotations
 
@@ -16,24 +16,20 @@ from pyscale.data.registry import (
     Dataset,
     MadeKind,
     Registry,
-    RemoteFile,
     Sha256,
     made_by,
 )
 from pyscale.errors import A_FILE, FULL, READ_ONLY, Sayings, UserError, disk_errors_explained
-from pyscale.filelocks import file_lock
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
-from pyscale_stages.hashing import sha256_of
-from pyscale_stages.wording import first_problem
+from pyscale_stages.hashing import fingerprint_of, sha256_of
 
 _OTHER = "choose another --data-folder"
 _REFUSALS: Sayings = (
     (
         FULL,
         UserError,
-        "the disk of {folder} is full: free space and run the same command again (it keeps what "
-        f"has arrived), or {_OTHER}",
+        "the disk of {folder} is full: free space and run the same command again, or " + _OTHER,
     ),
     (
         READ_ONLY,
@@ -80,30 +76,39 @@ class KnownFile(Record):
 
 
 class Contents(Record):
-    """All files of a folder that was unpacked or generated."""
+    """All files of a dataset, as they were fetched or made."""
 
-    origin_sha256: Sha256 | None = Field(None, description="Archive that the files come from")
+    origin_sha256: Sha256 | None = Field(
+        None, description="Of the checksums that the registry publishes; None where it was made"
+    )
     files: tuple[KnownFile, ...]
-
-
-def survey(folder: Path, advance: Advance, origin_sha256: str | None = None) -> Contents:
-    """Checksum every file below a folder."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return Contents(
-        origin_sha256=origin_sha256,
-        files=tuple(
-            KnownFile(
-                path=path.relative_to(folder).as_posix(),
-                size_bytes=path.stat().st_size,
-                sha256=sha256_of(path, advance),
-            )
-            for path in paths
-        ),
+    fingerprint: Sha256 | None = Field(
+        None, description="Of all sizes and of samples of some files; what each use compares"
     )
 
 
-def write_contents(folder: Path, contents: Contents) -> None:
-    """Write beside a folder what it holds."""
+def record_contents(folder: Path, dataset: Dataset | None, report: Report) -> None:
+    """Checksum every file of a dataset and write beside its folder what it holds."""
+    names = None if dataset is None else {file.local_name for file in dataset.files}
+    paths = [
+        path
+        for path in sorted(folder.rglob("*"))
+        # Of a folder that was fetched into, the user's own files are no part.
+        if path.is_file() and (names is None or path.relative_to(folder).parts[0] in names)
+    ]
+    with report.bar(f"check {folder.name}", None) as advance:
+        contents = Contents(
+            origin_sha256=None if dataset is None else dataset.origin_sha256,
+            files=tuple(
+                KnownFile(
+                    path=path.relative_to(folder).as_posix(),
+                    size_bytes=path.stat().st_size,
+                    sha256=sha256_of(path, advance),
+                )
+                for path in paths
+            ),
+            fingerprint=fingerprint_of(paths),
+        )
     write_atomically(_contents_file(folder), contents.model_dump_json(indent=1) + "\n")
 
 
@@ -117,37 +122,6 @@ def read_contents(folder: Path) -> Contents | None:
 
 def _contents_file(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.contents.json")
-
-
-TRUST_FILE = "trusted.json"
-
-
-class Trust(Record):
-    """Checksums that the user accepted, by the address of the file at its source."""
-
-    sha256: dict[str, Sha256] = Field(default_factory=dict)
-
-
-def read_trust(data_root: Path) -> Trust:
-    """Read the trust file of a data folder; an absent file trusts nothing."""
-    path = data_root / TRUST_FILE
-    try:
-        return Trust.model_validate_json(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return Trust()
-    except ValidationError as error:
-        raise UserError(
-            f"{path} is damaged ({first_problem(error, Trust)}): restore it, or remove it "
-            "and fetch with --trust-first-download again"
-        ) from error
-
-
-def add_trust(data_root: Path, address: str, sha256: str) -> None:
-    """Record what was first seen at an address, beside what others record meanwhile."""
-    with file_lock(data_root / f".{TRUST_FILE}.lock"):
-        known = read_trust(data_root).sha256
-        trust = Trust(sha256={**known, address: sha256})
-        write_atomically(data_root / TRUST_FILE, trust.model_dump_json(indent=2) + "\n")
 
 
 State = Literal["ok", "missing", "changed", "unverified"]
@@ -165,90 +139,59 @@ def verify_dataset(
     name: str, dataset: Dataset | None, data_root: Path, report: Report
 ) -> list[FileState]:
     """Checksum every file of a dataset of the registry, or of the user's own (None)."""
-    trust = read_trust(data_root) if dataset is not None and dataset.files else Trust()
+    folder = data_root / name
     size_bytes = None if dataset is None else dataset.size_bytes
-    with data_errors_explained(data_root), report.bar(name, size_bytes) as advance:
-        return states_of(data_root / name, dataset, trust, advance)
+    with data_errors_explained(data_root), report.bar(f"check {name}", size_bytes) as advance:
+        contents = _expected(folder, dataset)
+        if contents is None:
+            state: State = "unverified" if _holds_files(folder) else "missing"
+            return [FileState(dataset=name, file=".", state=state)]
+        return [
+            FileState(dataset=name, file=file.path, state=_state(folder, file, advance))
+            for file in contents.files
+        ]
 
 
-def states_of(
-    folder: Path, dataset: Dataset | None, trust: Trust, advance: Advance | None
-) -> list[FileState]:
-    """State of each file; without `advance` by names and sizes alone."""
+def _expected(folder: Path, dataset: Dataset | None) -> Contents | None:
+    """What a dataset's folder must hold, as recorded; else as published, where archives are not."""
+    recorded = read_contents(folder)
     if dataset is None or dataset.made is not None:
-        return _recorded_states(folder, None, advance)
-    return [
-        state
+        return recorded
+    if recorded is not None and recorded.origin_sha256 == dataset.origin_sha256:
+        return recorded
+    published = tuple(
+        KnownFile(path=file.name, size_bytes=file.size_bytes, sha256=file.sha256)
         for file in dataset.files
-        for state in file_states(folder, dataset, file, trust, advance)
-    ]
+        if file.size_bytes is not None and not file.unpack
+    )
+    return Contents(files=published) if len(published) == len(dataset.files) else None
 
 
-def file_states(
-    folder: Path, dataset: Dataset, file: RemoteFile, trust: Trust, advance: Advance | None
-) -> list[FileState]:
-    """State of one download: of the file, or of each file unpacked from it."""
-    local = folder / file.local_name
-    expected = expected_sha256(dataset, file, trust)
-    if file.unpack is None:
-        state = _state(local, file.size_bytes, expected, advance)
-        return [FileState(dataset=folder.name, file=file.name, state=state)]
-    contents = read_contents(local)
-    if advance is None and contents is None:
-        return [FileState(dataset=folder.name, file=f"{file.local_name}/", state="missing")]
-    if advance is not None and contents is not None and contents.origin_sha256 != expected:
-        return [FileState(dataset=folder.name, file=file.local_name, state="changed")]
-    return _recorded_states(folder, file.local_name, advance)
+def _holds_files(folder: Path) -> bool:
+    return folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
 
 
-def expected_sha256(dataset: Dataset, file: RemoteFile, trust: Trust) -> str | None:
-    """Published checksum, else the one that the user trusted at the first download."""
-    return file.sha256 or trust.sha256.get(dataset.address(file))
-
-
-def _recorded_states(folder: Path, inside: str | None, advance: Advance | None) -> list[FileState]:
-    """State of each file of a dataset's folder, or of the folder `inside` it, as recorded."""
-    whole = folder / (inside or ".")
-    prefix = f"{inside}/" if inside else ""
-    contents = read_contents(whole)
-    if contents is None:
-        state: State = "unverified" if whole.is_dir() else "missing"
-        return [FileState(dataset=folder.name, file=prefix or ".", state=state)]
-    return [
-        FileState(
-            dataset=folder.name,
-            file=f"{prefix}{known.path}",
-            state=_state(whole / known.path, known.size_bytes, known.sha256, advance),
-        )
-        for known in contents.files
-    ]
-
-
-def _state(
-    path: Path, size_bytes: int | None, sha256: str | None, advance: Advance | None
-) -> State:
+def _state(folder: Path, file: KnownFile, advance: Advance | None) -> State:
+    """State of a file; without `advance` by its size alone."""
+    path = folder / file.path
     if not path.is_file():
         return "missing"
     # A wrong size says enough: there is no need to read the file.
-    if size_bytes is not None and path.stat().st_size != size_bytes:
+    if path.stat().st_size != file.size_bytes:
         return "changed"
-    if advance is None:
-        return "ok"
-    if sha256 is None:
-        return "unverified"
-    return "ok" if sha256_of(path, advance) == sha256 else "changed"
+    return "ok" if advance is None or sha256_of(path, advance) == file.sha256 else "changed"
 
 
 Presence = Literal["here", "partly", "changed", "absent"]
-"""changed: a file is there in another size, or made by other parameters, than it must have."""
+"""changed: a file has another size or other bytes than it must, or other parameters made it."""
 
 
 def dataset_path(name_or_path: str, registry: Registry, data_root: Path) -> Path | None:
     """Path of the movie or slides that a name or path stands for; None where it is not there.
 
     A name of the registry comes first, then one of synthetic data, then a path of the user's
-    own; a file that is named like a dataset is meant by `./NAME`. Looks at names and sizes only:
-    reading the files would warm the page cache that a run is about to measure.
+    own; a file that is named like a dataset is meant by `./NAME`. Looks at names, sizes and samples
+    only: reading the files would warm the page cache that a run is about to measure.
     """
     dataset = registry.datasets.get(name_or_path)
     if dataset is not None:
@@ -262,18 +205,24 @@ def dataset_path(name_or_path: str, registry: Registry, data_root: Path) -> Path
 
 
 def presence(name: str, dataset: Dataset, data_root: Path) -> Presence:
-    """How much of a dataset is there, by names and sizes."""
+    """How much of a dataset is there, by names, sizes and samples."""
     folder = data_root / name
     with data_errors_explained(data_root):
         if dataset.made is not None and folder.exists() and made_by(folder) != dataset.made:
             return "changed"
-        found = {one.state for one in states_of(folder, dataset, Trust(), None)}
-    if "changed" in found:
-        return "changed"
-    if found == {"ok"}:
+        contents = _expected(folder, dataset)
+        if contents is None:
+            # One that was made, and whose maker was stopped before its checksums were known.
+            return "partly" if _holds_files(folder) else "absent"
+        found = {_state(folder, file, None) for file in contents.files}
+        if "changed" in found:
+            return "changed"
+        if found != {"ok"}:
+            return "absent" if found == {"missing"} else "partly"
+        paths = [folder / file.path for file in contents.files]
+        if contents.fingerprint not in {None, fingerprint_of(paths)}:
+            return "changed"
         return "here"
-    # One that was made, and whose maker was stopped before its checksums were known, is unverified.
-    return "absent" if found == {"missing"} else "partly"
 
 
 def synthetic_kinds(registry: Registry, data_root: Path) -> dict[str, MadeKind]:

@@ -158,7 +158,7 @@ def _kind(fs_type: str) -> str:
 
 
 PLACE_CHECK = "disk.place"
-OTHER_PLACE = "give another folder by --path"
+OTHER_PLACE = "give another folder by --set path=DIR"
 
 
 def place(subject: Subject) -> Iterator[Finding]:
@@ -178,7 +178,7 @@ def place(subject: Subject) -> Iterator[Finding]:
             FULL_DISK,
             f"the tests write {size_in_words(needed_bytes)} into {path}, but its disk has "
             f"{size_in_words(free_bytes)} left",
-            "free space there, give another folder by --path, or make the tests smaller by "
+            "free space there, give another folder by --set path=DIR, or make the tests smaller by "
             "stages.storage and stages.decompress in pyscale.toml",
         )
         return

@@ -11,7 +11,7 @@ from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.submission import Submission, submissions
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
-from pyscale.sbatch.held import held_by, is_held
+from pyscale.sbatch.held import held_trials, is_held
 from pyscale.sbatch.options import as_words
 from pyscale.slurm.commands import default_partition
 from pyscale_stages.contract import Device
@@ -55,12 +55,13 @@ def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
     """What the largest jobs of a plan ask of its site, array and gang included."""
     entries = {entry.name: entry for entry in Subject.of_plan(plan).entries}
     if is_held(plan):
-        held = held_by(plan, site)
-        options = held.options(site, times_of(plan, site, plan.trials, held)[0])
-        # What computes on a GPU comes first: it stands for what the job asks for.
-        own = sorted(entries.values(), key=lambda entry: entry.device == "cpu")
-        request = _request(own[0], options)
-        return [replace(request, entries=tuple(own), time_setting="hold_limit_hours")]
+        requests = []
+        for one in held_trials(plan, site):
+            own = [entries[name] for name in dict.fromkeys(trial.entry for trial in one.trials)]
+            options = one.held.options(site, times_of(plan, site, one.trials, one.held)[0])
+            request = _request(own[0], options)
+            requests.append(replace(request, entries=tuple(own), time_setting="hold_limit_hours"))
+        return requests
     largest: dict[tuple[str, str], Submission] = {}
     for trial in plan.trials:
         for submission in submissions(plan, trial):

@@ -205,7 +205,7 @@ def _submission(request: JobRequest) -> Finding:
             check,
             f"Slurm refuses an array of {request.tasks} jobs of {names} "
             f"({answer.complaint}{most_of_an_array()})",
-            "lower --workers or --chunks-per-worker",
+            "lower --workers or --set chunks_per_worker",
         )
     way_out = "change the site's file, or the options of this command"
     if request.options.get("ntasks") != "1":

@@ -22,7 +22,6 @@ from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.analysis.resource_request import request_of
 from pyscale.analysis.scaling import OVER_N, configurations
 from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_costs
-from pyscale.analysis.starts import starts
 from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
@@ -32,7 +31,6 @@ from pyscale.evaluation.betweenversions import between_versions
 from pyscale.evaluation.cost import prices_of
 from pyscale.evaluation.origin import context_of
 from pyscale.evaluation.runline import next_runs
-from pyscale.planning.gridaxes import START
 from pyscale.planning.plan import Plan
 from pyscale.planning.traits import measures_alone, stands_apart
 from pyscale.references.files import all_references
@@ -109,11 +107,6 @@ def results_of(
     # reconstruct by the components of an iteration.
     apart = run.plan.entries_that(stands_apart)
 
-    # A call of a model is as fast in a warm worker: what that gains has a table of its own.
-    apart |= {
-        trial.entry for trial in run.plan.trials if {*suite.stages[trial.entry].point} == {START}
-    }
-
     def find_grids(table: pl.DataFrame) -> tuple[GridFindings, ...]:
         return grid_findings(
             *(tasks.filter(~tasks["stage"].is_in(apart)), tables.calls, trials, table),
@@ -139,7 +132,8 @@ def results_of(
         count_retried=options.count_retried,
     )
     machine = machine_findings(
-        *(tables.timings, tasks, spans, tables.sources.places),
+        tables.timings,
+        tables.sources.places,
         measuring=run.plan.entries_that(measures_alone),
         sizes=sizes,
     )
@@ -175,7 +169,6 @@ def results_of(
             run.plan,
             cores_of(context),
         ),
-        starts=starts(tasks, trials),
         measured=measured_points(measured_trials(tables.measures, trials)),
         versions=between_versions(run.plan, manifest, tasks, trials),
     )

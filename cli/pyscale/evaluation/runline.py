@@ -21,7 +21,7 @@ from pyscale.planning.suite import Suite, load_suite, suite_names
 from pyscale.planning.traits import DATA
 from pyscale.report.advice import limits_near
 from pyscale.report.curves import Curve
-from pyscale.settings import ENVIRONMENT_PREFIX, Settings
+from pyscale.settings import ENVIRONMENT_PREFIX, SET, Settings, flag_of
 from pyscale_stages.wording import plural
 
 ALIKE = (
@@ -63,7 +63,7 @@ def repeat_line(plan: Plan) -> str:
     line = _line(plan, plan.settings, only, counts, plan.settings["repeats"])
     machine = ["--with-system"] if plan.settings.get("with_system") and once else []
     # The folder of the runs may be another where this is repeated.
-    machine += ["--path", str(plan.place)] if plan.settings.get("path") and plan.place else []
+    machine += ["--set", f"path={plan.place}"] if plan.settings.get("path") and plan.place else []
     return " ".join([line, *([shlex.join(machine)] if machine else [])])
 
 
@@ -120,8 +120,11 @@ def _flags(settings: Mapping[str, Any], suite: Suite, only: Sequence[str]) -> li
         if settings["executor"] == "local":
             without_meaning.add("site")
         if value != usual and name not in without_meaning:
-            flag = f"--{name.replace('_', '-')}"
-            words += [flag] if value is True else [flag, str(value)]
+            flag, text = flag_of(name), str(value)
+            if name in SET:
+                words += ["--set", f"{name}={text.lower() if value is True else text}"]
+            else:
+                words += [flag] if value is True else [flag, text]
     # What is measured alone may have no grid, and is refused values of its axes then.
     taken = {*AXES_OF_ALL}.union(*points)
     for axis, values in grid.items():
@@ -171,9 +174,7 @@ def next_runs(
             merged.setdefault(one, []).append(curve.key["stage"])
     in_order = sorted(merged.items(), key=lambda item: (ORDER.index(item[0].code), -len(item[1])))
     return tuple(
-        one.model_copy(
-            update={"command": f"pyscale run --extend {plan.run_id} --repeats {one.repeats}"}
-        )
+        one.model_copy(update={"command": f"pyscale extend {plan.run_id} --repeats {one.repeats}"})
         if plan is not None and one.code == "few-repeats"
         else _with_command(one, entries, plan, cores)
         for one, entries in in_order

@@ -15,12 +15,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 from pyscale.executors.node_prolog import do_once_on_this_node
 from pyscale.executors.rankend import tell_other_ranks
@@ -51,7 +51,7 @@ def launch(folder: str, token: str | None = None) -> int | None:
     begin_utc = datetime.now(UTC)
     # submitit's controller on this machine; on a cluster's node Slurm's own, which ends its jobs.
     end_with_parent(int(os.environ.get("SUBMITIT_LOCAL_JOB_ID") or os.getppid()))
-    order = standing(task, token, prepare=settle_in)
+    order = _standing(task, token)
     if order is None:
         return None
     with environment_of(order) as environment:
@@ -62,18 +62,15 @@ def launch(folder: str, token: str | None = None) -> int | None:
     return returncode
 
 
-def standing(
-    task: Path, token: str | None, prepare: Callable[[Order], None] = lambda _order: None
-) -> Order | None:
+def _standing(task: Path, token: str | None) -> Order | None:
     """The order of a task that is to be done, once its work on this node is.
 
-    None where another one has taken its place, or it was begun before. `prepare` is called before
-    the work on the node.
+    None where another one has taken its place, or it was begun before.
     """
     order = read(task / "order.json")
     if order is None or order["token"] != (token or order["token"]) or _was_begun(task, order):
         return None
-    prepare(order)
+    settle_in(order)
     if order["node_work"]:
         do_once_on_this_node(order["node_work"])
     # Looked at again: the trial may have been set aside while that work was waited for.
@@ -113,9 +110,8 @@ def stands(task: Path, order: Order) -> bool:
 
 
 def _run(task: Path, order: Order, environment: dict[str, str], begin_utc: datetime) -> int:
-    with (task / "stdout").open("wb") as stdout:
-        spawn_utc = datetime.now(UTC)
-        process = started(task, order, environment, stdin=subprocess.DEVNULL, stdout=stdout)
+    spawn_utc = datetime.now(UTC)
+    process = started(task, order, environment)
     if process is None:
         return EXIT_NO_PROGRAM
     signal.signal(signal.SIGTERM, lambda received, _frame: process.send_signal(received))
@@ -125,15 +121,11 @@ def _run(task: Path, order: Order, environment: dict[str, str], begin_utc: datet
 
 
 def started(
-    folder: Path,
-    order: Order,
-    environment: dict[str, str],
-    stdin: int,
-    stdout: int | IO[bytes],
+    folder: Path, order: Order, environment: dict[str, str]
 ) -> subprocess.Popen[bytes] | None:
     """Start the process of an order; None, and `stderr` says why, where that cannot be."""
     prefix = order["container"]["variable_prefix"] if order["container"] else ""
-    with (folder / "stderr").open("wb") as stderr:
+    with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
         # Last of all: the task's own time counts from here.
         environment[prefix + SPAWN_VARIABLE] = repr(time.monotonic())
         try:
@@ -141,7 +133,7 @@ def started(
                 order["argv"],
                 cwd=folder,
                 env=environment,
-                stdin=stdin,
+                stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
                 preexec_fn=partial(end_with_parent, os.getpid()),  # noqa: PLW1509 - no other thread runs here
@@ -149,7 +141,7 @@ def started(
         except OSError as error:
             remedy = "install it there at the same path"
             if error.errno == errno.E2BIG:
-                remedy = "lower --workers or --chunks-per-worker for fewer windows"
+                remedy = "lower --workers or --set chunks_per_worker for fewer windows"
             stderr.write(
                 f"{order['argv'][0]} cannot be started on {node_name()} "
                 f"({error.strerror}): {remedy}\n".encode()

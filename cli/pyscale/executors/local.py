@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 import psutil
 
@@ -17,20 +19,13 @@ from pyscale.executors.launch import launch
 from pyscale.executors.placement import Place, Placement
 from pyscale.executors.protocol import Batch, Executor
 from pyscale.executors.waiting import Group, keep_busy
-from pyscale.executors.warmworkers import (
-    Key,
-    LocalJob,
-    WarmWorker,
-    WarmWorkers,
-    give_tasks,
-    worker_here,
-)
 from pyscale.interruption import OF_TERMINAL, blocked
-from pyscale.processes import WORKERS_FOLDER, is_task, started_for, wait_until_ended
+from pyscale.processes import is_task, started_for, wait_until_ended
 from pyscale.report.wording import listing
 from pyscale.store.folder import submissions_of
 from pyscale.store.records import TaskOrder
 from pyscale.store.taskfiles import write_order
+from pyscale_stages.contract import TaskError
 
 # A year: submitit ends tasks at their timeout, and none of these is to be ended.
 NO_TIMEOUT_MIN = 60 * 24 * 365
@@ -41,6 +36,26 @@ TO_DIE_S = 30.0
 """How long what was killed may take to end: it waits while a filesystem does not answer."""
 TO_CLEAR_UP_S = 30.0
 """Longest that a task that is ended may take to remove what it wrote: it can be gigabytes."""
+
+
+class LocalJob:
+    """What starts a task on this machine, which keeps no account of why one has gone."""
+
+    def __init__(self, process: subprocess.Popen[Any]) -> None:
+        self.process = process
+
+    @property
+    def id(self) -> str:
+        """Process id, by which its tasks are submitted."""
+        return str(self.process.pid)
+
+    def is_alive(self, folder: Path) -> bool:  # noqa: ARG002 - for those that have several tasks
+        """Whether a task that it was given may still leave a record."""
+        return self.process.poll() is None
+
+    def why_gone(self, folder: Path) -> TaskError | None:  # noqa: ARG002
+        """Nobody knows."""
+        return None
 
 
 class LocalExecutor(Executor):
@@ -55,42 +70,20 @@ class LocalExecutor(Executor):
     def __init__(self, run: Path, placement: Callable[[int], Placement]) -> None:
         self._run_folder = run
         self._placement = placement
-        self._workers = WarmWorkers[WarmWorker](run / WORKERS_FOLDER)
 
     def run(self, batch: Batch) -> None:
         """Keep as many workers busy as the batch allows, until all its tasks have ended."""
 
-        def placed(order: TaskOrder, slot: int) -> TaskOrder:
-            return self._placed(batch, order, slot)
-
-        def warmed(slots: Iterable[int]) -> dict[int, WarmWorker]:
-            keys: dict[int, Key] = {}
-            for slot in slots:
-                place, worker = self._place(batch, slot), (batch.trial.entry, batch.threads, slot)
-                # A kept worker stays on the cores and the GPU that it was started on.
-                keys[slot] = (*worker, place.cpus, *sorted(place.env.items()))
-            memory_bytes = batch.warm.memory_bytes if batch.warm else 0
-            return self._workers.ready(
-                batch, keys, placed, lambda folder: worker_here(folder, memory_bytes), memory_bytes
-            )
-
         def start(slots: Mapping[Group, int]) -> Mapping[Path, LocalJob]:
-            jobs: Mapping[Path, LocalJob]
-            if batch.warm is not None:
-                jobs = give_tasks(batch, slots, warmed(slots.values()), placed)
-            else:
-                # Orders carry the time of submission, so all are written before the first starts.
-                tokens = {
-                    folder: write_order(folder, placed(batch.orders[folder], slot))
-                    for (folder,), slot in slots.items()
-                }
-                jobs = self._submit(tokens)
+            # Orders carry the time of submission, so all are written before the first starts.
+            tokens = {
+                folder: write_order(folder, self._placed(batch, batch.orders[folder], slot))
+                for (folder,), slot in slots.items()
+            }
+            jobs = self._submit(tokens)
             batch.submitted({folder.name: job.id for folder, job in jobs.items()})
             return jobs
 
-        if batch.warm is not None:
-            # All together, before the first is given its task.
-            warmed(range(min(batch.at_once, len(batch.orders))))
         keep_busy([(folder,) for folder in batch.orders], batch.at_once, start, lambda _ended: True)
 
     def end_strays(self) -> int:
@@ -142,8 +135,6 @@ class LocalExecutor(Executor):
             ended += _end_trees(_orphaned_containers(session))
         for folder in (*left, *dead_scratch()):
             shutil.rmtree(folder, ignore_errors=True)
-        # Their processes have ended by now, and are only waited for.
-        self._workers.keep_only(())
         return ended
 
 

@@ -15,15 +15,6 @@ WINDOWS = "windows"
 
 
 @dataclass(frozen=True)
-class WarmStart:
-    """How the warm workers of a trial are started, where they are not ready yet."""
-
-    memory_bytes: int
-    draft: Callable[[Path], TaskOrder]
-    """Writes what a worker needs into its folder, and drafts its order."""
-
-
-@dataclass(frozen=True)
 class Batch:
     """Tasks of one trial that are started together: its windows, or one that follows them."""
 
@@ -39,8 +30,6 @@ class Batch:
     taken_up: Callable[[], None]
     """To be told when tasks are found running and are waited for, and not started."""
     threads: int = 1
-    warm: WarmStart | None = None
-    """Absent where each task is a new process."""
 
 
 class Executor(ABC):

@@ -119,7 +119,7 @@ class SlurmExecutor(Executor):
             # It may have taken the jobs before it fell silent.
             again=self.end_strays,
             tell=lambda said: self._tell("slurm_silent", said),
-            remedy=f"go on with `pyscale run --resume {self._run.path.name}`",
+            remedy=f"go on with `pyscale resume {self._run.path.name}`",
         )
 
     def _submit(

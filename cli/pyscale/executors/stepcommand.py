@@ -14,30 +14,14 @@ from pyscale.planning.sites import Site
 from pyscale.sbatch.options import Allocation, as_words, node_options
 
 
-def step_command(
-    site: Site, batch: Batch, tokens: Mapping[Path, str], job_id: str, *, overlap: bool = False
-) -> list[str]:
+def step_command(site: Site, batch: Batch, tokens: Mapping[Path, str], job_id: str) -> list[str]:
     """Command line that runs tasks, the ranks of a gang if several, as one step of a job."""
     return [
         *_srun(site, batch, len(tokens), job_id),
         "--input=none",
-        *(["--overlap"] if overlap else []),
         f"--time={Submission.of(batch).asked(site).time_min}",
         *(sys.executable, "-u", "-m", "pyscale.executors.launch"),
         *(word for folder, token in tokens.items() for word in (str(folder), token)),
-    ]
-
-
-def worker_command(site: Site, batch: Batch, folder: Path, job_id: str) -> list[str]:
-    """Command line that keeps a warm worker as a step, and hands lines on to it.
-
-    The step may last as long as the job: its time limit would be that of all its tasks together.
-    """
-    return [
-        *_srun(site, batch, 1, job_id),
-        # Each answer is waited for, and srun would keep it until more have come.
-        "--unbuffered",
-        *(sys.executable, "-u", "-m", "pyscale.executors.resident", str(folder)),
     ]
 
 

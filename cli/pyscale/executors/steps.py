@@ -8,12 +8,11 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pyscale.executors.protocol import WINDOWS, Batch, Executor
+from pyscale.executors.protocol import Batch, Executor
 from pyscale.executors.stepcommand import step_command, step_environment
 from pyscale.executors.stepends import PERIOD_S, AllocationEndedError, Step, StepLog, own_state
 from pyscale.executors.submission import Submission
 from pyscale.executors.waiting import Group, keep_busy
-from pyscale.executors.warmsteps import WarmSteps
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
 from pyscale.planning.sites import Site
 from pyscale.slurm.absence import Patience
@@ -34,17 +33,10 @@ class StepExecutor(Executor):
         self._steps: list[Step] = []
         self._patience = Patience()
         self._waited_s = 0.0
-        self._workers = WarmSteps(run, site, job_id, self._refuse_ending)
 
     def run(self, batch: Batch) -> None:
         """Keep as many steps running as the batch allows, until all its tasks have ended."""
         forget_jobs(self._run.trial(batch.trial), batch.name)
-        if batch.warm is not None:
-            self._workers.run(batch)
-            return
-        if batch.name == WINDOWS:
-            # Slurm gives their cores to no other step before.
-            self._workers.end()
         gang = Submission.of(batch).is_gang
 
         def start(slots: Mapping[Group, int]) -> Mapping[Path, Step]:
@@ -68,7 +60,7 @@ class StepExecutor(Executor):
             step.process.terminate()
         for step in living:
             step.wait()
-        return len(living) + self._workers.end_all()
+        return len(living)
 
     def _start(self, batch: Batch, tasks: Sequence[Path], slot: int | None) -> Step:
         asked = Submission.of(batch).requested(self._site)
@@ -79,9 +71,7 @@ class StepExecutor(Executor):
                 folder: write_order(folder, batch.orders[folder].model_copy(update=known))
                 for folder in tasks
             }
-            # What follows windows uses cores of warm workers, which are idle then.
-            overlap = bool(self._workers)
-            command = step_command(self._site, batch, tokens, self._job_id, overlap=overlap)
+            command = step_command(self._site, batch, tokens, self._job_id)
             name = f"{batch.trial.id}.{tasks[0].name}.{next(iter(tokens.values()))}.srun"
             log = StepLog(self._run.submissions / name, self._job_id, asked)
             self._steps.append(Step(_started(command, log.path), log))

@@ -34,18 +34,11 @@ def look_around(besides: Path | None = None) -> Bystanders:
 
 
 def _pyscale_tasks() -> int:
-    """Count processes that run a stage; a warm worker waits while a fork of it does a task."""
-    lines = {
-        process.pid: (process.info["cmdline"] or (), process.info["ppid"])
-        for process in psutil.process_iter(["cmdline", "ppid"])
-    }
-    stages = {
-        pid: parent
-        for pid, (line, parent) in lines.items()
-        if ("-m", "pyscale_stages") in pairwise(line)
-    }
-    waiting = {pid for pid in stages if "serve" in lines[pid][0] and stages[pid] not in stages}
-    return len(stages.keys() - waiting)
+    """Count processes that run a stage."""
+    return sum(
+        ("-m", "pyscale_stages") in pairwise(process.info["cmdline"] or ())
+        for process in psutil.process_iter(["cmdline"])
+    )
 
 
 def _runnable_of_others(sample: int, besides: Path | None) -> int:

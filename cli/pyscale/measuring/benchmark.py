@@ -8,13 +8,12 @@ from contextlib import contextmanager
 
 from pyscale.console import talk
 from pyscale.data.ensure import find_movie, find_own_data
-from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
 from pyscale.evaluation.runreport import report_run
 from pyscale.executors.placement import local_placement
 from pyscale.executors.protocol import Executor
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.transfer import with_images_here
+from pyscale.images.pull import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.trialrecords import TrialRecords
 from pyscale.measuring.trialrunner import TrialRunner
@@ -58,7 +57,7 @@ def plan_run(
     """
     site = load_site(settings.site) if settings.executor == "slurm" else None
     suite = measured_suite(suite_of(named), settings, site or scripts_for, only)
-    suite = with_images_here(suite, ImageFolder(settings.images_folder), TerminalReport())
+    suite = with_images_here(suite, ImageFolder(settings.images_folder), pulls=True)
     base = None
     if settings.against is not None:
         base = read_base(settings.against, settings.runtime)
@@ -91,12 +90,6 @@ def with_allocation(plan: Plan, site: Site) -> Plan:
     """The plan with its way to get jobs decided."""
     asked = plan.settings["allocation"]
     why_not = None if asked == "each" else why_not_held(plan, site)
-    warm = any(trial.start == "warm" for trial in plan.trials)
-    if why_not is not None and warm:
-        raise UserError(
-            f"--start warm needs one allocation for all trials, and there is none because "
-            f"{why_not}: use --start cold, or change the suite or the site's file"
-        )
     if why_not is not None and asked == "hold":
         raise UserError(
             f"one allocation cannot hold the trials of this run, because {why_not}: use "

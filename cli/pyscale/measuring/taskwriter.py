@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pyscale.executors.protocol import WarmStart
 from pyscale.planning.plan import Trial
 from pyscale.planning.traits import meets
 from pyscale.runtimes.protocol import NativeRuntime, Runtime
@@ -42,14 +41,13 @@ class TaskWriter:
         self, trial: Trial, tasks: Sequence[str], node_work: records.NodeWork | None
     ) -> dict[Path, records.TaskOrder]:
         """How tasks are started, but for what the executor knows, by their folders."""
-        drafts, is_warm = {}, trial.start == "warm"
+        drafts = {}
         for task in tasks:
             folder = self._run.task(trial, task)
             spec = self._spec(trial, task)
             start = self._runtime_of(trial).start(spec, folder, trial.image)
             drafts[folder] = records.TaskOrder(
                 argv=start.argv,
-                arguments=start.arguments if is_warm and task in trial.window_tasks else (),
                 env=start.env,
                 container=start.container,
                 node_work=node_work,
@@ -57,19 +55,6 @@ class TaskWriter:
                 rank=None if spec.meeting is None else spec.rank,
             )
         return drafts
-
-    def warm_start(self, trial: Trial) -> WarmStart:
-        """How the workers are started that are given the windows of a trial."""
-        spec = self._spec(trial, trial.window_tasks[0])
-
-        def draft(folder: Path) -> records.TaskOrder:
-            write_atomically(folder / records.PARAMS_FILE, json.dumps(spec.params, indent=1) + "\n")
-            tasks = self._run.trial(trial).parent
-            start = self._runtime_of(trial).serve(spec, folder, tasks, trial.image)
-            return records.TaskOrder(argv=start.argv, env=start.env, container=start.container)
-
-        declared = load_stage(trial.stage).resources.memory_gib
-        return WarmStart(memory_bytes=int(declared * 2**30), draft=draft)
 
     def _runtime_of(self, trial: Trial) -> Runtime:
         # What has no image runs here, and starts one itself where the user names one.

@@ -226,14 +226,12 @@ class TrialRunner:
                 cache=self._cache(trial),
                 inputs=tuple(self._input_paths(trial)),
             )
-        is_warm = name == WINDOWS and trial.start == "warm"
         return Batch(
             trial=trial,
             name=name,
             orders=self._tasks.drafts(trial, tasks, node_work),
             at_once=trial.processes if name == WINDOWS else 1,
             threads=self._run.plan.threads_of(trial),
-            warm=self._tasks.warm_start(trial) if is_warm else None,
             submitted=submitted,
             taken_up=taken_up,
         )

@@ -10,8 +10,9 @@ from pydantic import Field, JsonValue
 
 from pyscale.analysis.grid.points import VERSION
 from pyscale.errors import UserError
+from pyscale.images.engine import find_engine
+from pyscale.images.labels import PREFIX, labels_of
 from pyscale.images.lockfile import LOCK_NAME
-from pyscale.images.sif import image_labels, read_sif
 from pyscale.planning.suite import Suite, SuiteStage
 from pyscale.planning.traits import shares_windows
 from pyscale.tomlfile import read_toml
@@ -171,7 +172,7 @@ def refuse_in_vain(base: BaseVersion, stages: set[str]) -> None:
         )
     if base.kind != "images" or not base.path.is_file():
         return
-    stage = image_labels(base.path, read_sif(base.path)).stage
+    stage = labels_of(base.path, find_engine()).get(f"{PREFIX}stage", "another program")
     others = sorted(stages - {stage})
     if others:
         raise UserError(

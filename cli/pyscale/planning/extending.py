@@ -1,4 +1,4 @@
-"""`pyscale run --extend`: more trials, or more worker counts, of a run that is there."""
+"""`pyscale extend`: more trials, or more worker counts, of a run that is there."""
 
 from __future__ import annotations
 

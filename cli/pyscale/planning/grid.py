@@ -13,7 +13,6 @@ from pyscale.errors import UserError
 from pyscale.planning.gridaxes import (
     AXES_OF_ALL,
     DEVICE,
-    START,
     THREADS,
     WHOLE,
     Grid,
@@ -21,7 +20,6 @@ from pyscale.planning.gridaxes import (
     refuse_unknown_axes,
     refuse_wrong_point,
     refuse_wrong_values,
-    why_never_warm,
 )
 from pyscale.planning.suite import ALL_CORES, GridValue, Suite, SuiteStage
 from pyscale_stages.contract import Device, Stage
@@ -54,7 +52,6 @@ def unfolded(
         if step.grid or (step.threads == ALL_CORES and THREADS in chosen)
     }
     refuse_unknown_axes(suite, families, chosen)
-    suite, started = _started_as(suite, chosen, families.keys() | left_out)
     stages: dict[str, SuiteStage] = {}
     for entry, step in suite.stages.items():
         fed = next((source for source in step.inputs.values() if source in families), None)
@@ -63,7 +60,7 @@ def unfolded(
                 f"the suite {suite.name} feeds stages.{entry} from {fed}, which has a grid with "
                 "several points: feed it otherwise, or remove the grid"
             )
-        if entry in families or entry in started:
+        if entry in families:
             family = _chosen_of(suite, entry, fitted.get(entry, {}), chosen, left_out)
             points = _points(suite, entry, family, device, cores)
         elif step.threads == ALL_CORES:
@@ -82,40 +79,6 @@ def unfolded(
     return suite.model_copy(update={"stages": stages})
 
 
-def _started_as(suite: Suite, chosen: Grid, besides: Set[str]) -> tuple[Suite, set[str]]:
-    """A suite whose entries start as chosen, and those of them that thereby get a grid."""
-    starts = tuple(chosen.get(START, ()))
-    able = {
-        entry
-        for entry in suite.stages
-        if starts
-        and entry not in besides
-        and not why_never_warm(load_stage(suite.stage_name(entry)))
-    }
-    several = len(starts) > 1
-    for entry in able:
-        stage = load_stage(suite.stage_name(entry))
-        refuse_wrong_values(f"stages.{entry} of the suite {suite.name}", stage, START, starts)
-    update = {"grid": {START: starts}} if several else {"start": next(iter(starts), "cold")}
-    stages = {
-        entry: fed.model_copy(update=update) if entry in able else fed
-        for entry, step in suite.stages.items()
-        for fed in [_fed_by_cold(step, able if several else set())]
-    }
-    versus = START if several and suite.versus is None else suite.versus
-    found = suite.model_copy(update={"stages": stages, "versus": versus})
-    return found, able if several else set()
-
-
-def _fed_by_cold(step: SuiteStage, started: Set[str]) -> SuiteStage:
-    """An entry that reads what a new process made, where its source is started both ways."""
-    inputs = {
-        slot: f"{source}_cold" if source in started else source
-        for slot, source in step.inputs.items()
-    }
-    return step.model_copy(update={"inputs": inputs})
-
-
 def is_of(suite: Suite, file: Suite) -> bool:
     """Whether unfolding a suite's file can have made a suite, whichever values were chosen."""
     axes = {step.family: frozenset(step.point) for step in suite.stages.values() if step.family}
@@ -130,7 +93,7 @@ def _folded(suite: Suite, axes: Mapping[str, frozenset[str]], counted: Set[str])
     for entry, own in suite.stages.items():
         family = families[entry]
         fed = {slot: families.get(source, source) for slot, source in own.inputs.items()}
-        step = own.model_copy(update={"inputs": fed, "start": "cold"})
+        step = own.model_copy(update={"inputs": fed})
         if family in axes:
             params = {name: v for name, v in step.params.items() if name not in axes[family]}
             stages[family] = SuiteStage(
@@ -146,8 +109,7 @@ def _folded(suite: Suite, axes: Mapping[str, frozenset[str]], counted: Set[str])
                 if entry in counted
                 else step
             )
-    versus = None if suite.versus == START else suite.versus
-    return suite.model_copy(update={"stages": stages, "versus": versus})
+    return suite.model_copy(update={"stages": stages})
 
 
 def _chosen_of(
@@ -165,8 +127,6 @@ def _chosen_of(
     known = known_axes(stage)
     grid = {**step.grid, **fitted}
     for axis, values in chosen.items():
-        if axis == START and why_never_warm(stage):
-            continue
         if axis in step.grid or (axis not in of_file and axis in known):
             grid[axis] = tuple(values)
     if suite.versus is not None and suite.versus in grid:
@@ -217,9 +177,6 @@ def _points(
         if suite.versus in family.grid:
             first = family.grid[suite.versus][0]
             base = _measured(at(step.point | {suite.versus: first}))
-        if step.start == "warm" and "cold" in family.grid.get(START, ()):
-            # The same work, so the same bytes, whatever else is compared.
-            base = _measured(at(step.point | {START: "cold"}))
         beside = None if base == key else names.get(base)
         points[names[key]] = step.model_copy(update={"family": entry, "beside": beside})
     return points
@@ -241,7 +198,6 @@ def _at(
             "params": family.params | params,
             "device": point.get(DEVICE, family.device),
             "threads": threads,
-            "start": point.get(START, family.start),
             "grid": {},
             "point": point,
         }

@@ -8,13 +8,13 @@ from typing import get_args
 from pydantic import ValidationError
 
 from pyscale.errors import UserError
-from pyscale.planning.suite import ALL_CORES, GridValue, Start, Suite, SuiteStage
+from pyscale.planning.suite import ALL_CORES, GridValue, Suite, SuiteStage
 from pyscale_stages.contract import Device, Stage
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean, first_problem
 
-DEVICE, THREADS, START = "device", "threads", "start"
-AXES_OF_ALL = (DEVICE, THREADS, START)
+DEVICE, THREADS = "device", "threads"
+AXES_OF_ALL = (DEVICE, THREADS)
 """Axes that every stage has; all others are parameters of the stage."""
 WHOLE = "full"
 """Value of a parameter that stands for None, which TOML cannot say."""
@@ -27,25 +27,12 @@ def known_axes(stage: Stage) -> list[str]:
     return [*stage.params.model_fields, *AXES_OF_ALL]
 
 
-def why_never_warm(stage: Stage) -> str:
-    """Why no warm worker can run a stage; empty where one can."""
-    if stage.work == "each":
-        return f"{stage.name} measures the machine, which needs a new process each time"
-    if stage.meets:
-        return f"{stage.name} has ranks that meet, and each needs a new process"
-    return ""
-
-
 def refuse_unknown_axes(suite: Suite, families: Mapping[str, SuiteStage], chosen: Grid) -> None:
     """Raise where the suite, or who chooses values, names an axis that no grid of it can have."""
-    stages = [load_stage(suite.stage_name(entry)) for entry in suite.stages]
-    if "warm" in chosen.get(START, ()) and all(map(why_never_warm, stages)):
-        raise UserError(f"--start warm: {why_never_warm(stages[0])}; leave it out")
-    chosen = {axis: values for axis, values in chosen.items() if axis != START}
     if chosen and not families:
         raise UserError(
             f"the suite {suite.name} has no grid, so {' and '.join(chosen)} cannot be set: leave "
-            "out --sizes, --grid and the setting grid, or run another suite"
+            "out --grid and the setting grid, or run another suite"
         )
     known = {entry: known_axes(load_stage(suite.stage_name(entry))) for entry in families}
     for entry, step in families.items():
@@ -93,12 +80,9 @@ def _problem(stage: Stage, axis: str, value: GridValue) -> str | None:
         return None if counts else f"threads must be a whole number from 1, or {ALL_CORES}"
     known: dict[str, Sequence[str]] = {
         DEVICE: get_args(Device),
-        START: get_args(Start),
     }
     if axis in known and value not in known[axis]:
         return did_you_mean(str(value), known[axis])
-    if (axis, value) == (START, "warm") and (why_not := why_never_warm(stage)):
-        return f"{why_not}: use start = cold"
     if axis == DEVICE and value not in stage.resources.devices:
         return f"{stage.name} computes only on {' and '.join(stage.resources.devices)}"
     field = stage.params.model_fields.get(axis)

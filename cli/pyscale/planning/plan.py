@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from pyscale.planning.baseversion import BaseVersion
 from pyscale.planning.sites import Site
-from pyscale.planning.suite import TRUTH, EntryName, Layout, Start, Suite
+from pyscale.planning.suite import TRUTH, EntryName, Layout, Suite
 from pyscale.planning.traits import DATA
 from pyscale_stages.contract import Device, Record
 from pyscale_stages.registry import load_stage
@@ -64,9 +64,6 @@ class Trial(Record):
     gpus: Annotated[int, Field(ge=1)] | Literal["all"] | None = Field(
         None, description="GPUs of each worker where it computes on cuda; None is one"
     )
-    start: Start = Field(
-        "cold", description="Whether each window is a new process, or kept workers do them"
-    )
     image: str | None = Field(None, description="Image that runs it; None runs it natively")
     interpreter: Path | None = Field(
         None,
@@ -109,7 +106,13 @@ class Trial(Record):
     def meets(self) -> bool:
         """Whether its workers are ranks, which run at the same time and meet."""
         stage = load_stage(self.stage)
-        return stage.meets or stage.meets_with(stage.params.model_validate(self.params))
+        if stage.meets:
+            return True
+        try:
+            params = stage.params.model_validate(self.params)
+        except ValidationError:  # Another version of pyscale measured it, with other parameters.
+            return False
+        return stage.meets_with(params)
 
     @property
     def processes(self) -> int:

@@ -16,7 +16,7 @@ from pyscale.planning.plan import Trial, TrialInput
 from pyscale.planning.suite import MOVIE, SLIDES, TRUTH, Suite, SuiteStage
 from pyscale.planning.sweep import FROM_OUTSIDE, Scaled, Sweep, trial_id
 from pyscale_stages.contract import Stage, StageParams
-from pyscale_stages.registry import STAGE_NAMES, load_stage
+from pyscale_stages.registry import load_stage
 from pyscale_stages.truth.reading import tells
 
 
@@ -137,7 +137,6 @@ class EntryPlan:
             block=1,
             device=device,
             gpus=step.gpus if device == "cuda" else None,
-            start=step.start,
             image=None if settings["runtime"] == "native" else image,
             interpreter=older.python if older else None,
             # Ranks wait for each other: those that were started one by one might wait for ever.
@@ -175,7 +174,7 @@ def _refuse_windows(
     """Raise where a flag tells of windows, and workers of an entry have none of their own."""
     flags = ["--scaling weak"] if sweep.is_weak and sweep.frameless is None else []
     if settings["chunks_per_worker"] > 1:
-        flags.append(f"--chunks-per-worker {settings['chunks_per_worker']}")
+        flags.append(f"--set chunks_per_worker={settings['chunks_per_worker']}")
     if settings["layout"] == "array" and in_one_job:
         raise UserError(
             f"--layout array starts each worker by itself, and ranks of {entry} wait for each "
@@ -215,8 +214,8 @@ def _refuse_runtime(entry: str, stage: Stage, params: StageParams, runtime: str)
             f"{entry} is a step without an image, and --runtime {runtime} runs "
             "tasks in images: give it one by --image or the key image, or use --runtime native"
         )
-    if stage.name not in STAGE_NAMES:
+    if stage.image is None and not stage.runs_outside:
         raise UserError(
-            f"{stage.name} is a stage of another package, of which there is no image: use "
-            "--runtime native, or make it a step with an image (docs/own-step.md)"
+            f"{stage.name} is a stage of another package, which declares no image of it: use "
+            "--runtime native, or declare one (docs/adding-a-stage.md)"
         )

@@ -51,8 +51,8 @@ def make_plan(
     )
     if settings["layout"] == "gang" and settings["chunks_per_worker"] > 1:
         raise UserError(
-            f"--layout gang starts all workers at once, each on one window, so it takes no "
-            f"--chunks-per-worker {settings['chunks_per_worker']}: leave one of the two out"
+            f"--layout gang starts all workers at once, each on one window, so it takes no --set "
+            f"chunks_per_worker={settings['chunks_per_worker']}: leave one of the two out"
         )
     measured = _measured(suite, only)
     place = None
@@ -78,7 +78,6 @@ def make_plan(
         for block in range(1, repeats + 1)
         for entry, n in block_order(suite, measured, sweep, block, seed, base_first=repeats == 1)
     )
-    _refuse_warm(trials, each=site is not None and settings.get("allocation") == "each")
     for name, one in datasets.items():
         if one is not None and one.shape_yx is not None:
             _refuse_larger_than_frames(one, one.shape_yx, (t for t in trials if t.data == name))
@@ -176,15 +175,6 @@ def _main_device(suite: Suite, measured: Set[str], of_run: Device) -> Device:
     return next((device for device in devices if device and device != "cpu"), "cpu")
 
 
-def _refuse_warm(trials: Iterable[Trial], *, each: bool) -> None:
-    """Raise where no warm worker could outlast one trial."""
-    if each and any(trial.start == "warm" for trial in trials):
-        raise UserError(
-            "--start warm needs workers that outlast a job, and with --allocation each every "
-            "trial has jobs of its own: use --allocation hold, or --start cold"
-        )
-
-
 def _refuse_larger_than_frames(
     dataset: Dataset, shape_yx: tuple[int, int], trials: Iterable[Trial]
 ) -> None:
@@ -196,8 +186,8 @@ def _refuse_larger_than_frames(
         fitting = ",".join([*(str(length) for length in asked if length <= most), "full"])
         raise UserError(
             f"frames of {dataset.movie.name} have {rows} x {columns} pixels, so no {asked[-1]} x "
-            f"{asked[-1]} can be cropped from them: ask for --sizes {fitting}, or name a dataset "
-            "with larger frames by --data"
+            f"{asked[-1]} can be cropped from them: ask for --grid {CROP}={fitting}, or name a "
+            "dataset with larger frames by --data"
         )
 
 

@@ -10,48 +10,49 @@ from typing import Any
 from pydantic import JsonValue
 
 from pyscale.errors import UserError
-from pyscale.planning.gridaxes import DEVICE, START, THREADS
+from pyscale.planning.gridaxes import DEVICE, THREADS
 from pyscale.planning.resolve_grid import BRIEF
 from pyscale.planning.suite import ALL_CORES, Suite, load_suite, suite_of
 from pyscale.planning.traits import DATA, measures_alone
-from pyscale.settings import Settings, SuiteLayer, load_settings, users_own
+from pyscale.report.wording import listing
+from pyscale.settings import SET, Settings, SuiteLayer, flag_of, load_settings, users_own
 from pyscale.tomlfile import file_of, parsed
 from pyscale_stages.wording import did_you_mean
 
-SIZES = "length_px"
-"""The axis that --sizes is short for."""
-ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker", START: "start"}
+ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker"}
 """Axes of which a suite without a grid has one value, and the setting that says it."""
 
 
-def axes_asked_for(sizes: str | None, axes: Sequence[str]) -> dict[str, str] | None:
-    """Axes and their values, from --sizes and each --grid; None where neither was given."""
+def axes_asked_for(axes: Sequence[str]) -> dict[str, str] | None:
+    """Axes and their values, from each --grid; None where there is none."""
     asked: dict[str, str] = {}
-    for text in [*axes, *([] if sizes is None else [f"{SIZES}={sizes}"])]:
+    for text in axes:
         axis, equals, values = (part.strip() for part in text.partition("="))
         if not (axis and equals):
             raise UserError(f"--grid {text}: give an axis and its values, as in threads=1,2")
         if axis in asked:
-            short = f" (--sizes is short for --grid {SIZES}=)" if axis == SIZES else ""
-            raise UserError(f"the axis {axis} is given twice{short}: give all its values in one")
+            raise UserError(f"the axis {axis} is given twice: give all its values in one")
         asked[axis] = values
     return asked or None
 
 
-def parameters_set(pairs: Sequence[str]) -> dict[str, dict[str, JsonValue]] | None:
-    """Stage parameters by stage, from each --set; None where there is none."""
-    found: dict[str, dict[str, JsonValue]] = {}
+def what_is_set(pairs: Sequence[str]) -> dict[str, Any]:
+    """Settings from each --set, the parameters of stages among them as `stages`."""
+    stages: dict[str, dict[str, JsonValue]] = {}
+    found: dict[str, Any] = {}
     for pair in pairs:
-        name, equals, value = pair.partition("=")
+        name, equals, value = (part.strip() for part in pair.partition("="))
         stage, dot, parameter = (part.strip() for part in name.partition("."))
-        if not (stage and dot and parameter and equals):
+        if not equals or not (name in SET or (stage and dot and parameter)):
             raise UserError(
-                f"--set {pair}: give STAGE.PARAMETER=VALUE, as in segment.diameter_px=30"
+                f"--set {pair}: give STAGE.PARAMETER=VALUE, as in segment.diameter_px=30, or one "
+                f"of {listing(SET)}, as in seed=3"
             )
-        if parameter in found.setdefault(stage, {}):
-            raise UserError(f"--set {stage}.{parameter} is given twice: leave one of them out")
-        found[stage][parameter] = parameter_value(value.strip())
-    return found or None
+        into, key = (stages.setdefault(stage, {}), parameter) if dot else (found, name)
+        if key in into:
+            raise UserError(f"--set {name} is given twice: leave one of them out")
+        into[key] = parameter_value(value) if dot else value
+    return found | ({"stages": stages} if stages else {})
 
 
 def parameter_value(text: str) -> JsonValue:
@@ -80,8 +81,6 @@ def settings_for(named: str | Suite, flags: dict[str, Any]) -> Settings:
     axes = {axis for step in suite.stages.values() for axis in step.grid}
     if any(step.threads == ALL_CORES for step in suite.stages.values()):
         axes.add(THREADS)
-    if suite.data in {"movie", "labels"} or flags.get("start"):
-        axes.add(START)
     given = {name: value for name, value in flags.items() if value is not None}
     if DEVICE not in axes and "," in given.get(DEVICE, ""):
         raise UserError(
@@ -91,11 +90,12 @@ def settings_for(named: str | Suite, flags: dict[str, Any]) -> Settings:
         if axis in axes and name in given:
             asked = dict(given.get("grid", {}))
             if axis in asked:
-                flag = f"--{name.replace('_', '-')}"
-                raise UserError(f"{flag} and --grid {axis}= say the same: leave one of them out")
+                raise UserError(
+                    f"{flag_of(name)} and --grid {axis}= say the same: leave one of them out"
+                )
             given["grid"] = asked | {axis: str(given[name])}
-    for axis in axes & {DEVICE, START}:
-        given.pop(axis, None)
+    if DEVICE in axes:
+        given.pop(DEVICE, None)
     settings, own = load_settings(layer, **given), users_own(given)
     _refuse_without_meaning(suite, given, settings)
     if isinstance(named, Suite) and "data" not in own:
@@ -125,7 +125,7 @@ def _refuse_other_stages(suite: Suite, flags: Mapping[str, Any]) -> None:
 def _refuse_without_meaning(suite: Suite, given: Mapping[str, Any], settings: Settings) -> None:
     """Raise where a flag tells of data that a suite does not read, or of a folder likewise."""
     data = DATA[suite.data]
-    of_a_movie = [f"--{name.replace('_', '-')}" for name in data.without_meaning if name in given]
+    of_a_movie = [flag_of(name) for name in data.without_meaning if name in given]
     if of_a_movie:
         raise UserError(
             f"{' and '.join(of_a_movie)}: the suite {suite.name} {data.does} and reads no movie, "
@@ -139,6 +139,6 @@ def _refuse_without_meaning(suite: Suite, given: Mapping[str, Any], settings: Se
             )
     elif "path" in given and not (settings.with_system or suite.entries_that(measures_alone)):
         raise UserError(
-            f"--path {given['path']}: the suite {suite.name} measures no folder; add --with-system "
-            "to measure it too, or run the suite system"
+            f"--set path={given['path']}: the suite {suite.name} measures no folder; add "
+            "--with-system to measure it too, or run the suite system"
         )

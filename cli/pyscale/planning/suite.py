@@ -18,8 +18,6 @@ from pyscale_stages.errors import StageError
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean
 
-Start = Literal["cold", "warm"]
-"""A new process for every window, or workers that are started once and kept."""
 Layout = Literal["array", "gang"]
 """An array of independent tasks, or one allocation with a rank for each worker."""
 MOVIE = "movie"
@@ -86,9 +84,6 @@ class SuiteStage(Record):
     gpus: Annotated[int, Field(ge=1)] | Literal["all"] | None = Field(
         None, description="GPUs of each worker where it computes on cuda; None is one"
     )
-    start: Start = Field(
-        "cold", description="Whether each window is a new process, or kept workers do them"
-    )
     shares_cores: bool = Field(
         False,
         description="Whether `threads` are those of the machine, which its ranks share evenly; "
@@ -96,8 +91,8 @@ class SuiteStage(Record):
     )
     grid: dict[str, tuple[GridValue, ...]] = Field(
         {},
-        description="Values of stage parameters, or of device, threads and start, of "
-        "which every combination is measured",
+        description="Values of stage parameters, or of device and threads, of which every "
+        "combination is measured",
     )
     family: str | None = Field(
         None, description="Entry with a grid that this one is a point of; filled by `unfolded`"

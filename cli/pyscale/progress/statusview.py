@@ -206,7 +206,7 @@ def _allocation(one: AllocationStatus) -> str:
 
 
 def _advice(status: RunStatus) -> str:
-    resume = f"pyscale run --resume {status.run_id}"
+    resume = f"pyscale resume {status.run_id}"
     jobs = status.jobs
     if jobs is None or jobs.running + jobs.queued == 0:
         return f"finish it with: {resume}"

@@ -116,7 +116,6 @@ class Advice(Record):
     stages: tuple[StageAdvice, ...]
     ranks: tuple[RankAdvice, ...] = Field((), description="Of what ranks do together")
     doubts: tuple[str, ...] = Field(description="Flags by which another N could be the best")
-    starts: tuple[str, ...] = Field((), description="What warm workers gain, where measured")
     worse: tuple[str, ...] = Field((), description="What stages measure, where it gets worse")
     directives: str = Field(description="What asks for the requests, to paste")
     warnings: tuple[str, ...] = Field(

@@ -49,7 +49,7 @@ def shown(advice: Advice, *, why: bool = False) -> Iterator[RenderableType | str
         return
     yield _requests(advice.line)
     yield from answers(advice.line)
-    yield from map(Text, (*advice.starts, *advice.worse))
+    yield from map(Text, advice.worse)
     yield from (Text(doubt) for doubt in advice.warnings)
     if why:
         yield ""

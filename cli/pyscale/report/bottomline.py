@@ -13,6 +13,7 @@ from pyscale.analysis.flags import UNCHECKED
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.resource_request import Request
 from pyscale.analysis.trust import Trust, not_compared, refusal, trust_in
+from pyscale.analysis.whatif import START_UP
 from pyscale.report.curves import Curve, curves
 from pyscale.report.limits import SHORT, rival
 from pyscale.report.results import Results
@@ -72,6 +73,9 @@ class StageLine(Record):
     )
     limit: str = Field(description="What limits scaling, in a few words")
     limit_sentence: str = Field(description="The same with numbers")
+    without_start_up: str | None = Field(
+        description="Speedup without it, as in `N = 2, 1.8 times`; None where it is not the limit"
+    )
     requested: int | None = Field(description="Tasks at once, of which `each_task` is one")
     each_task: str = Field(description="What one task asks for, as in `1 core, 2 GiB, 5 min`")
     refusal: str | None = Field(description="Why no N is advised")
@@ -198,7 +202,8 @@ def _stage(curve: Curve, results: Results, objective: Objective) -> StageLine:
     # The baseline has no speedup, so that where it is chosen the next N is shown.
     shown_at = next((workers for workers in valid if best and workers >= best), None)
     trusted = trust_in(curve.rows, choice, shown_at)
-    limit, rest = _limit(curve, choice, results.limits)
+    limits = _nearest(curve, choice, results.limits)
+    limit, rest = _limit(limits, best)
     return StageLine(
         name=curve.name,
         **curve.key,
@@ -211,6 +216,7 @@ def _stage(curve: Curve, results: Results, objective: Objective) -> StageLine:
         shown_at=shown_at,
         limit=limit,
         limit_sentence=f"{titled(limit)}{rest}",
+        without_start_up=None if limits is None else _without_start_up(limits),
         requested=None if request is None else request.workers,
         each_task="" if request is None else ", ".join(_each_task(request)),
         refusal=None if best else refusal(choice),
@@ -230,8 +236,8 @@ def _each_task(request: Request) -> Iterator[str]:
     yield f"{request.time_s // 60} min"
 
 
-def _limit(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> tuple[str, str]:
-    """Say what limits the chosen N or, where that is the baseline, the next one; in two parts."""
+def _nearest(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> Limits | None:
+    """Limits of the chosen N or, where that is the baseline, of the next one."""
     invalid = {row["workers"] for row in curve.rows if row["invalid"]}
     chosen = 0 if choice is None else choice.workers or 0
     near = [
@@ -239,9 +245,13 @@ def _limit(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> tupl
         for one in found
         if curve.owns(one) and one.workers >= chosen and one.workers not in invalid
     ]
-    if not near:
+    return min(near, key=lambda one: one.workers, default=None)
+
+
+def _limit(limits: Limits | None, chosen: int | None) -> tuple[str, str]:
+    """Say what limits scaling, in two parts."""
+    if limits is None:
         return NOT_KNOWN, ": there is no other N with a valid output."
-    limits = min(near, key=lambda one: one.workers)
     at = "" if limits.workers == chosen else f" at N = {limits.workers}"
     if not limits.causes:
         return NOT_KNOWN, ": only whole trials were timed."
@@ -255,8 +265,18 @@ def _limit(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> tupl
             f"without {SHORT[other.code]} {ratio(other.efficiency)}."
         )
     sure = {"likely": ", probably", "unknown": ", it seems"}.get(limits.sureness or "", "")
-    without = f"{measured}, without it {ratio(main.efficiency)}"
-    return SHORT[main.code], f"{at}{sure}: {without}."
+    if gained := _without_start_up(limits):
+        return SHORT[main.code], f"{at}{sure}: {measured}; without start-up: {gained}."
+    return SHORT[main.code], f"{at}{sure}: {measured}, without it {ratio(main.efficiency)}."
+
+
+def _without_start_up(limits: Limits) -> str | None:
+    """The speedup with no more start-up in sum than the baseline's; None: it is not the limit."""
+    main = limits.main
+    if main is None or main.code != START_UP or limits.sureness == "undecided":
+        return None
+    speedup = main.efficiency * limits.workers / limits.baseline_workers
+    return f"N = {limits.workers}, {ratio(speedup)} times"
 
 
 def point(row: Row) -> Point:

@@ -109,6 +109,9 @@ def answers(line: BottomLine) -> Iterator[RenderableType]:
         yield headed(line.outputs_sentence, "bold red" if line.outputs == "differ" else "bold")
     for sentence in line.request:
         yield Text.assemble((sentence, "bold"))
+    gained = [(one.name, one.without_start_up) for one in line.stages if one.without_start_up]
+    if gained:
+        yield headed(f"Without start-up: {'; '.join(f'{name} {told}' for name, told in gained)}.")
     if line.confidence:
         yield headed(f"Confidence {OBJECTIVES[line.objective]}: {line.confidence}.")
     if line.against:

@@ -17,11 +17,6 @@ from pyscale.report.judged import TESTS, TIMES, Row, conclusions, judged_togethe
 from pyscale.report.wording import ABSENT, grouped, listing, quality, score
 from pyscale_stages.contract import Record
 
-OF_AN_A_A_RUN = (
-    "Nothing that was recorded differs between the versions: this is an A/A run, which shows what "
-    "chance does here."
-)
-
 
 def words(at_least: float = MARGIN) -> dict[str, str]:
     """Put each verdict as people read it, for whom `worse` could be more than the time."""
@@ -82,23 +77,10 @@ class ComparisonContext(Record):
     )
     at_least: float = Field(MARGIN, description="Least change that counts: 0.05 is 5 %")
     paired: bool = Field(False, description="Whether both were timed in the same blocks")
-    yardsticks: tuple[str, ...] = Field((), description="Further runs of the base's version")
-    runs_differ_by: float | None = Field(
-        None, description="Largest difference between two runs of the base's version"
-    )
 
 
 def remarks(context: ComparisonContext) -> Iterator[str]:
-    """Say what the ratios compare beside the code, and how far runs of the same code differ."""
-    if context.runs_differ_by is not None:
-        found = f"Runs of the same version differ by up to {percent(context.runs_differ_by)}"
-        if context.runs_differ_by < context.at_least:
-            yield (
-                f"{found}: only a larger change is slower or faster, and only one of more than "
-                f"{percent(context.at_least)} worse or better."
-            )
-        else:
-            yield f"{found}: only a larger change is worse or better."
+    """Say what the ratios compare beside the code."""
     if not context.measured_here:
         yield (
             "Tables of wall times hold no hardware, versions, settings or outputs: whether more "
@@ -106,7 +88,6 @@ def remarks(context: ComparisonContext) -> Iterator[str]:
         )
         return
     if context.paired:
-        yield from () if context.differences else (OF_AN_A_A_RUN,)
         return
     kinds = {difference.kind for difference in context.differences}
     if "hardware" in kinds:
@@ -217,17 +198,12 @@ def method(context: ComparisonContext, rows: Sequence[Row]) -> str | None:
         if context.paired
         else ("Mann-Whitney tests", "all timed trials")
     )
-    counts = max(context.at_least, context.runs_differ_by or 0.0)
-    beyond = (
-        " and beyond what runs of the same version differ by"
-        if context.runs_differ_by is not None
-        else ""
-    )
+    counts = percent(context.at_least)
     told = [
         f"One-sided {test} of {of}, adjusted by Holm's method over all that is judged together and "
         f"has enough of them: {judged_together(tested)}. worse, better: the change is larger than "
-        f"{percent(counts)}. slower, faster: there is a change beyond chance{beyond}, perhaps of "
-        f"less than {percent(counts)}. same: the interval lies within "
+        f"{counts}. slower, faster: there is a change beyond chance, perhaps of less than "
+        f"{counts}. same: the interval lies within "
         f"{1 / (1 + context.at_least):.3f} to {1 + context.at_least:g}. Ratio and interval are "
         f"those of the test (Hodges-Lehmann); each end by itself is a {percent(CONFIDENCE)} bound. "
         "Where nothing takes longer, any worse or slower among what is judged together is seen in "
@@ -237,8 +213,7 @@ def method(context: ComparisonContext, rows: Sequence[Row]) -> str | None:
     if TESTS in kinds:
         told.append(OF_TRIALS)
     if "" in kinds and not context.paired:
-        if context.runs_differ_by is None:
-            told.append(f"{WRONG_MORE_OFTEN} {YARDSTICK}")
+        told.append(WRONG_MORE_OFTEN)
         if context.measured_here:
             told.append(INTERLEAVE)
     return "\n".join(told)
@@ -255,10 +230,6 @@ WRONG_MORE_OFTEN = (
     "(worse: 8 %) where the machine's speed differed between runs by a standard deviation of 3 %."
 )
 """As benchmarks/sim_compare.py prints."""
-YARDSTICK = (
-    "`pyscale compare BASE NEW --yardstick RUN`, given two or more further runs of the base's "
-    "version, only calls worse what exceeds their differences."
-)
 INTERLEAVE = (
     "Better still: `pyscale run SUITE --against BASE` times both versions in the same blocks."
 )

@@ -53,7 +53,6 @@ def _tables(results: Results) -> dict[str, pl.DataFrame]:
     rare = grouped(pair for one in results.kinds for pair in one.tables.items())
     for name, own in (
         ("versions", results.versions.table if results.versions else None),
-        ("starts", results.starts),
         ("measures", results.measured),
     ):
         rare |= {} if own is None else {name: [own]}

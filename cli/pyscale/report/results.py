@@ -64,8 +64,6 @@ class Results:
     """Runs that would make the choice of best value surer, the most needed first."""
     versions: VersionComparison | None = None
     """What the two versions that the run measured show."""
-    starts: pl.DataFrame | None = None
-    """Warm workers beside new processes (see `pyscale.analysis.starts`); None of a table."""
     measured: pl.DataFrame | None = None
     """Numbers that stages measure of their work; None of a table."""
     pictures: Pictures | None = None

@@ -26,7 +26,6 @@ from pyscale.report.quality import worse
 from pyscale.report.results import Results
 from pyscale.report.section import summary as summary_of_kind
 from pyscale.report.section import there
-from pyscale.report.starts import headlines
 from pyscale.report.validation import lines as validation_lines
 from pyscale.report.warned import said, shortly
 from pyscale.report.wording import ABSENT, agreement, factor, ranged, speedup, wall_time_or_range
@@ -65,8 +64,6 @@ def summary_of(
         concluded = conclusion(versions.context, rows)
         told += [Text(), shown(versions.context, rows)]
         told += [Text(concluded, "bold")] if concluded else []
-    if results.starts is not None:
-        told += map(Text, headlines(results.starts))
     told += map(Text, worse(results.measured))
     for one in said(results.trials, results.every(GridFindings)):
         # By its first sentence: the report has the rest.

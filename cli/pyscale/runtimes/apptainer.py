@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyscale.executors.containernode import scratch_prefix
 from pyscale.images.engine import Engine
-from pyscale.runtimes.protocol import Start, serving
+from pyscale.runtimes.protocol import Start
 from pyscale.store.provenance import ImageFile
 from pyscale.store.records import PARAMS_FILE, RESULT_FILE, ContainerOrder
 from pyscale_stages.binds import OPTIONS, task_binds
@@ -36,27 +36,12 @@ class ApptainerRuntime:
         """How to start a task, which can write into its own folder and that in which ranks meet."""
         _, *arguments = spec.command_line(folder / PARAMS_FILE, folder / RESULT_FILE)
         meeting = () if spec.meeting is None else (spec.meeting.parent,)
-        return self._start(spec, folder, meeting, image, arguments)
-
-    def serve(self, spec: TaskSpec, folder: Path, tasks: Path, image: str | None) -> Start:
-        """How to start a warm worker, which can write into its folder and those of all tasks."""
-        return self._start(spec, folder, (tasks,), image, serving(spec, folder))
-
-    def _start(
-        self,
-        spec: TaskSpec,
-        folder: Path,
-        shared: Iterable[Path],
-        image: str | None,
-        arguments: Sequence[str],
-    ) -> Start:
-        """Start an image in a folder that it can write into, as it can into shared ones."""
         assert image is not None, "a plan for images needs an image for each trial"
         chosen = self._images[image]
         stage = load_stage(spec.stage)
         around = stage.surroundings(stage.params.model_validate(spec.params))
         places = stage.places(spec)
-        written = (*places, *around.written, *shared) if spec.verb == "run" else ()
+        written = (*places, *around.written, *meeting) if spec.verb == "run" else ()
         inputs = [path for _, path in spec.inputs if path not in places]
         read = [*inputs, *(path.parent / VALID_FILE for path in inputs), *around.files]
         if spec.truth is not None:
@@ -83,5 +68,4 @@ class ApptainerRuntime:
                 gpu=spec.device == "cuda",
                 scratch_prefix=scratch_prefix(self._run),
             ),
-            arguments=(spec.stage, *arguments),
         )

@@ -22,8 +22,8 @@ from pyscale_stages.binds import OPTIONS
 from pyscale_stages.contract import Stage, TaskResult
 from pyscale_stages.registry import load_stage
 
-READABLE = (1, TaskResult.model_fields["schema_version"].default)
-"""Versions of the records that this pyscale reads."""
+READABLE = TaskResult.model_fields["schema_version"].default
+"""Version of the records that this pyscale reads."""
 
 
 class _Answer(NamedTuple):
@@ -124,10 +124,10 @@ def _identity_of(
             f"{named} cannot run the stage {stage} ({said}): install pyscale with that stage there"
         )
     told = json.loads(done.stdout.strip().splitlines()[-1])
-    if told["schema_version"] not in READABLE:
+    if told["schema_version"] != READABLE:
         raise UserError(
             f"{named} writes records of version {told['schema_version']}, but this pyscale reads "
-            f"versions up to {READABLE[-1]}: name a release with such records"
+            f"version {READABLE}: name a release with such records"
         )
     if told["absent"]:
         raise UserError(

@@ -10,8 +10,8 @@ from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
 from pyscale.images.content import content_sha256
 from pyscale.images.engine import Engine, find_engine
-from pyscale.images.lockfile import ImageFolder, Verdict, sha256_of, verdict_on
-from pyscale.images.sif import PREFIX, UNKNOWN, read_sif, refuse_foreign
+from pyscale.images.labels import PREFIX, commit_of, labels_of
+from pyscale.images.lockfile import ImageFolder, LockedImage, Verdict, sha256_of, verdict_on
 from pyscale.planning.baseversion import OF_BASE
 from pyscale.planning.plan import Plan
 from pyscale.runtimes.apptainer import ApptainerRuntime
@@ -37,7 +37,7 @@ def freeze_containers(plan: Plan, report: Report) -> Containers | None:
 
 
 def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
-    """Verify every image that a plan needs, all its bytes, with no container program."""
+    """Verify every image that a plan needs, all its bytes."""
     names = sorted({trial.image for trial in plan.trials if trial.image is not None})
     folder = ImageFolder(Path(plan.settings["images_folder"]).absolute())
     unlocked = plan.settings["unlocked_images"]
@@ -70,8 +70,7 @@ def runtime_of(run: RunFolder) -> Runtime:
 
 def _of_step(sif: Path, report: Report) -> ImageFile:
     """An image of the user's own, which is what is meant, whatever any lock says."""
-    refuse_foreign(sif, read_sif(sif))
-    return _described(Verdict(name=sif.name, file=sif, state="unlocked"), report)
+    return _described(Verdict(name=sif.name, file=sif, state="unlocked"), report, None)
 
 
 def _frozen(
@@ -80,7 +79,7 @@ def _frozen(
     verdict = verdict_on(folder, name, report)
     if verdict.state in {"unlocked", "changed"}:
         if not unlocked:
-            raise UserError(f"{verdict.sentence}; --unlocked-images runs it as it is")
+            raise UserError(f"{verdict.sentence}; --set unlocked_images=true runs it as it is")
     elif verdict.state != "as locked":
         raise UserError(verdict.sentence)
     known = folder.read_lock().images.get(name)
@@ -89,13 +88,24 @@ def _frozen(
             f"warning: the image {name} was made from other code or libraries than this pyscale "
             f"has: `pyscale image build {name}` rebuilds it"
         )
-    return _described(verdict, report)
+    return _described(verdict, report, known)
 
 
-def _described(verdict: Verdict, report: Report) -> ImageFile:
+def _described(verdict: Verdict, report: Report, known: LockedImage | None) -> ImageFile:
+    if not verdict.file.is_file():
+        raise UserError(f"{verdict.file} does not exist: build or pull the image")
     stat = verdict.file.stat()
-    labels = read_sif(verdict.file).labels
-    commit = labels.get(f"{PREFIX}git_commit", UNKNOWN)
+    if known is not None and verdict.state == "as locked":
+        commit = known.git_commit
+        labels = {
+            f"{PREFIX}image": verdict.name,
+            f"{PREFIX}version": known.pyscale_version,
+            f"{PREFIX}lock_sha256": known.lock_sha256,
+            f"{PREFIX}content_sha256": known.content_sha256,
+        }
+    else:
+        labels = labels_of(verdict.file, find_engine())
+        commit = commit_of(labels)
     return ImageFile(
         name=verdict.name,
         path=verdict.file,
@@ -103,7 +113,7 @@ def _described(verdict: Verdict, report: Report) -> ImageFile:
         modified_ns=stat.st_mtime_ns,
         sha256=verdict.sha256 or sha256_of(verdict.file, report),
         locked=verdict.state == "as locked",
-        git_commit=None if commit == UNKNOWN else commit,
+        git_commit=commit,
         labels=labels,
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from pyscale.store.records import PARAMS_FILE, RESULT_FILE, WORKER_FILE, ContainerOrder
+from pyscale.store.records import PARAMS_FILE, RESULT_FILE, ContainerOrder
 from pyscale_stages.contract import TaskSpec
 
 
@@ -19,17 +19,6 @@ class Start:
     env: dict[str, str] = field(default_factory=dict)
     container: ContainerOrder | None = None
     """What the node adds where a container program starts the process."""
-    arguments: tuple[str, ...] = ()
-    """What a warm worker is told to do the same, after `python -m pyscale_stages`."""
-
-
-def serving(spec: TaskSpec, folder: Path) -> tuple[str, ...]:
-    """What follows the name of the stage in the command line of a warm worker."""
-    return (
-        "serve",
-        *("--params", str(folder / PARAMS_FILE), "--result", str(folder / WORKER_FILE)),
-        *("--seed", str(spec.seed), "--threads", str(spec.threads), "--device", spec.device),
-    )
 
 
 class Runtime(Protocol):
@@ -37,12 +26,6 @@ class Runtime(Protocol):
 
     def start(self, spec: TaskSpec, folder: Path, image: str | None) -> Start:
         """How to start a task, whose folder holds its parameters, in the image of the plan."""
-
-    def serve(self, spec: TaskSpec, folder: Path, tasks: Path, image: str | None) -> Start:
-        """How to start a warm worker in its own folder, by the spec of any of its tasks.
-
-        `tasks` is the folder of those of all its tasks, and of inputs that other tasks write.
-        """
 
 
 class NativeRuntime:
@@ -58,8 +41,4 @@ class NativeRuntime:
         if spec.output is not None:
             spec = spec.model_copy(update={"output": spec.output.relative_to(folder)})
         words = spec.command_line(folder / PARAMS_FILE, Path(RESULT_FILE))
-        return Start((*self._program, *words), arguments=tuple(words))
-
-    def serve(self, spec: TaskSpec, folder: Path, tasks: Path, image: str | None) -> Start:  # noqa: ARG002
-        """How to start a warm worker."""
-        return Start((*self._program, spec.stage, *serving(spec, folder)))
+        return Start((*self._program, *words))

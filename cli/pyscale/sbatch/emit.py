@@ -29,6 +29,7 @@ from pyscale.resources import shipped
 from pyscale.runtimes.frozen import frozen_images
 from pyscale.sbatch.jobs import Job
 from pyscale.sbatch.options import warn_of_no_gpus
+from pyscale.settings import flag_of
 from pyscale.store.provenance import ImageFile
 
 SUBMIT_FILE = "submit.sh"
@@ -50,7 +51,7 @@ def emit(
     """Write the batch scripts of a suite on a movie for a site."""
     if suite is None:
         raise UserError(f"name a suite to write scripts for: {', '.join(suite_names())}")
-    given = [f"--{name.replace('_', '-')}" for name in MEASURING if flags[name] is not None]
+    given = [flag_of(name) for name in MEASURING if flags.get(name) is not None]
     if given:
         raise UserError(
             "--emit-sbatch writes scripts that run once and measure nothing: leave out "

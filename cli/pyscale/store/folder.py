@@ -16,8 +16,9 @@ from pydantic import ValidationError
 from pyscale.errors import UserError, refused_by_disk
 from pyscale.planning.plan import Plan, Trial
 from pyscale.processes import SUBMISSIONS_FOLDER, user_name
-from pyscale.store.provenance import Containers, write_provenance
+from pyscale.store.provenance import Containers, why_unreadable, write_provenance
 from pyscale_stages.atomic import write_atomically
+from pyscale_stages.wording import first_problem
 
 PLAN_FILE = "plan.json"
 _SUBMITTED = ".submission_file_"
@@ -37,9 +38,14 @@ class RunFolder:
         self._inode = _inode(self.path)
         try:
             self.plan = Plan.model_validate_json((path / PLAN_FILE).read_bytes())
-        except (OSError, ValidationError) as error:
+        except OSError as error:
             raise UserError(
                 f"{path} is not a run of pyscale: {PLAN_FILE} is missing or unreadable there"
+            ) from error
+        except ValidationError as error:
+            raise UserError(
+                f"the run {path} cannot be read by this pyscale ({first_problem(error, Plan)} in "
+                f"{PLAN_FILE}): {why_unreadable(path / PLAN_FILE)}"
             ) from error
 
     @classmethod
@@ -101,7 +107,7 @@ class RunFolder:
         if _inode(self.path) != self._inode:
             raise UserError(
                 f"the run ended because its folder {self.path} was moved or removed: finish it "
-                "with `pyscale run --resume FOLDER`, where FOLDER is its new place"
+                "with `pyscale resume FOLDER`, where FOLDER is its new place"
             )
 
     def trial(self, trial: Trial) -> Path:

@@ -19,6 +19,7 @@ from pyscale_stages.hashing import sha256_of
 from pyscale_stages.inputfiles import files_of
 
 PROVENANCE_FILE = "provenance.json"
+COMMIT_DIGITS = 12
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
 
@@ -97,6 +98,21 @@ def read_provenance(run: Path) -> Provenance:
             f"{run} does not record what it was measured with ({PROVENANCE_FILE} is missing or "
             "unreadable there): measure it again with this pyscale"
         ) from error
+
+
+def why_unreadable(file: Path) -> str:
+    """Say what may be wrong with a file of a run: damage, or another pyscale that wrote it."""
+    run = next((one for one in file.parents if (one / PROVENANCE_FILE).is_file()), None)
+    try:
+        wrote = None if run is None else read_provenance(run)
+    except UserError:
+        wrote = None
+    if wrote is None:
+        return "it is damaged, or only the pyscale that wrote it reads it"
+    if (wrote.pyscale_version, wrote.git_commit) == (version(DISTRIBUTION), code_commit()):
+        return "it is damaged"
+    commit = "" if wrote.git_commit is None else f" (commit {wrote.git_commit[:COMMIT_DIGITS]})"
+    return f"it is damaged, or only pyscale {wrote.pyscale_version}{commit} reads it"
 
 
 def refuse_changed_input(run: Path, movies: Mapping[str, Path]) -> None:

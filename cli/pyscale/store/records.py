@@ -16,7 +16,6 @@ from pyscale_stages.residency import CacheState, Residency
 SPEC_FILE = "spec.json"
 PARAMS_FILE = "params.json"
 RESULT_FILE = "result.json"
-WORKER_FILE = "worker.json"
 CACHE_FILE = "cache.json"
 SURROUNDINGS_FILE = "surroundings.json"
 MEETING_FOLDER, MEETING_FILE = "meeting", "ranks"
@@ -61,10 +60,6 @@ class TaskOrder(Record):
     token: str = Field("", description="Drawn for each order anew; the task's records repeat it")
     submit_utc: datetime | None = Field(None, description="Absent in a draft")
     argv: tuple[str, ...] = Field(description="Command line of the task's process")
-    arguments: tuple[str, ...] = Field(
-        (), description="What a warm worker is told in place of it; empty for a new process"
-    )
-    worker: str | None = Field(None, description="Folder of the warm worker that does it, if any")
     env: dict[str, str] = Field(default_factory=dict, description="Variables added to the node's")
     container: ContainerOrder | None = Field(None, description="Absent for a native task")
     scratch_prefix: str | None = Field(

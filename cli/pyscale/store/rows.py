@@ -11,12 +11,11 @@ from typing import Any
 from pyscale.analysis.declared import row_of
 from pyscale.analysis.lanes import most_at_once
 from pyscale.planning.plan import Trial
-from pyscale.processes import WORKERS_FOLDER
 from pyscale.store.folder import RunFolder
 from pyscale.store.ranktables import loading_rows, reconstruction_rows
-from pyscale.store.records import WORKER_FILE, LaunchRecord, TaskOrder, TaskRecord
-from pyscale.store.taskfiles import read_cache, read_node, read_record, read_surroundings
-from pyscale_stages.contract import Agreement, TaskResult, WorkerRecord
+from pyscale.store.records import LaunchRecord, TaskOrder, TaskRecord
+from pyscale.store.taskfiles import read_cache, read_node, read_surroundings
+from pyscale_stages.contract import Agreement, TaskResult
 from pyscale_stages.timing import Call, Timing
 
 Row = dict[str, Any]
@@ -41,7 +40,7 @@ def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) 
     for task, record in records.items():
         if record.state in {"done", "failed"}:
             header = _header(run, trial, task) | {"attempt": attempts}
-            own = header | _columns(trial, task, record) | _worker(run, record)
+            own = header | _columns(trial, task, record)
             rows["tasks"].append(own)
             whose = {name: own.get(name) for name in WHOSE}
             for table, told in _told(record.result):
@@ -69,7 +68,6 @@ def _header(run: RunFolder, trial: Trial, task: str) -> Row:
         "family": step.family or trial.entry,
         "point": json.dumps(step.point),
         "threads": run.plan.threads_of(trial),
-        "start": trial.start,
         "quality": "{}",
         "warned": "[]",
         "image": trial.image,
@@ -147,15 +145,6 @@ def _order_columns(order: TaskOrder) -> Row:
     }
 
 
-def _worker(run: RunFolder, record: TaskRecord) -> Row:
-    """The warm worker of a task, and how long that took to start."""
-    if record.order is None or record.order.worker is None:
-        return {}
-    name = record.order.worker
-    worker = read_record(WorkerRecord, run.path / WORKERS_FOLDER / name / WORKER_FILE)
-    return {"worker": name, "worker_start_s": worker.wall_s if worker else None}
-
-
 def _launch_columns(launch: LaunchRecord) -> Row:
     return {
         "begin_utc": launch.begin_utc,
@@ -168,7 +157,6 @@ def _launch_columns(launch: LaunchRecord) -> Row:
 def _result_columns(trial: Trial, task: str, result: TaskResult) -> Row:
     compared = _beside_columns(trial, result) if task == "beside" else _checked(trial, result)
     return compared | {
-        "origin": result.origin,
         "wall_s": result.wall_s,
         "start_utc": result.start_utc,
         "end_utc": result.end_utc,

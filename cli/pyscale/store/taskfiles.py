@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from pyscale.errors import UserError, end_of
 from pyscale.interruption import killed_by, signal_name
 from pyscale.runtimes.containererrors import unpacked_its_image, why_no_container
+from pyscale.store.provenance import why_unreadable
 from pyscale.store.records import (
     CACHE_FILE,
     EXIT_FILE,
@@ -33,7 +34,6 @@ from pyscale.store.records import (
     TaskRecord,
     TrialCache,
 )
-from pyscale.store.schema1 import result_of_schema_1
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record, TaskError, TaskResult
 from pyscale_stages.errors import StageError
@@ -55,9 +55,8 @@ class RecordError(UserError):
     def __init__(self, path: Path, problem: str) -> None:
         self.path, self.problem = path, shorten(problem, _LONGEST_PROBLEM, placeholder=" …")
         super().__init__(
-            f"the record {path} cannot be read by this pyscale ({self.problem}): it is damaged, "
-            "or another version wrote it; use that version, or remove its task's folder to run "
-            "the task again"
+            f"the record {path} cannot be read by this pyscale ({self.problem}): "
+            f"{why_unreadable(path)}; remove its task's folder to run the task again"
         )
 
 
@@ -247,14 +246,8 @@ def _read(path: Path, model: type[R], parsed: Callable[[bytes], R]) -> R | None:
 
 
 def _parsed_result(told: bytes) -> TaskResult:
-    """A result of this schema or the one before, whose samples can be used."""
-    try:
-        result = TaskResult.model_validate_json(told)
-    except ValidationError:
-        older = result_of_schema_1(told)
-        if older is None:
-            raise
-        result = older
+    """A result whose samples can be used."""
+    result = TaskResult.model_validate_json(told)
     # A stage of a package that is not installed here keeps its samples for itself.
     with suppress(StageError):
         # Most results have none, and a status reads thousands.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
-
 from pyscale_stages.contact import pixels
 from pyscale_stages.contact.agreement import check
 from pyscale_stages.contact.labels import DenseLabels, densify, open_labels, pieces, read_labels
 from pyscale_stages.contact.needs import NEEDS
 from pyscale_stages.contact.params import ContactParams, method
-from pyscale_stages.contact.strips import Layout, layout_of
+from pyscale_stages.contact.pixels import LARGEST_CAPACITY
 from pyscale_stages.contact.tables import Tables, frame_tables, joined, merge, write
-from pyscale_stages.contract import Device, Resources, Slot, Stage
+from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 
@@ -23,7 +23,7 @@ def run(task: Task[ContactParams]) -> None:
         movies = open_labels(task)
         window = task.window(movies[0])
     on_device = task.params.uses_opencl(task.spec.device)
-    preload(task)
+    _load(task)
     tables = _measured(task, movies, window, on_device=on_device)
     if tables["cells"].is_empty():
         _say_empty(task, movies, window)
@@ -33,7 +33,7 @@ def run(task: Task[ContactParams]) -> None:
     task.count(frames=window[1] - window[0], objects=len(tables["contacts"]))
 
 
-def preload(task: Task[ContactParams]) -> None:
+def _load(task: Task[ContactParams]) -> None:
     """Import what measures and writes, and choose the device of OpenCL where it is used."""
     on_device = task.params.uses_opencl(task.spec.device)
     with task.span("import"):
@@ -50,16 +50,11 @@ def preload(task: Task[ContactParams]) -> None:
             task.versions["kernel_cache"] = task.params.kernel_cache
 
 
-def why_unforkable(params: ContactParams, device: Device) -> str:
-    """Why a warm worker must do its tasks itself."""
-    return "an OpenCL context cannot be forked" if params.uses_opencl(device) else ""
-
-
 def _measured(
     task: Task, movies: tuple[Movie, ...], window: tuple[int, int], *, on_device: bool
 ) -> Tables:
     """Tables of the window, read and measured piece by piece."""
-    built: set[Layout] = set()
+    built: set[int] = set()
     tables: list[Tables] = []
     ranges = list(pieces(movies, window))
     for start, stop in task.progress(ranges, len(ranges), "finding contacts"):
@@ -74,18 +69,27 @@ def _measured(
             }
             for frame, types in cells.items():
                 _refuse_masks(movies, frame, types)
-            layouts = {frame: layout_of(types) for frame, types in cells.items() if on_device}
-        needed = set(layouts.values()) - built
+            capacities = {
+                frame: capacity
+                for frame, types in cells.items()
+                if on_device and (capacity := pixels.capacity_for(types)) <= LARGEST_CAPACITY
+            }
+        if on_device and len(capacities) < len(cells) and not task.warned:
+            task.warn(
+                f"frames of {LARGEST_CAPACITY} cells and more are measured by NumPy",
+                "crowded-frames",
+            )
+        needed = set(capacities.values()) - built
         if needed:
             with task.span("model_load"):
-                for layout in sorted(needed, key=astuple):
-                    pixels.build_kernels(len(movies), movies[0].shape_yx, layout)
+                for capacity in sorted(needed):
+                    pixels.build_kernels(len(movies), movies[0].shape_yx, capacity)
             built |= needed
         with task.span("compute"):
             for frame, types in cells.items():
                 measures = (
-                    pixels.measure(types, layouts[frame])
-                    if on_device
+                    pixels.measure(types, capacities[frame])
+                    if frame in capacities
                     else pixels.measure_by_numpy(types)
                 )
                 tables.append(frame_tables(frame, types, measures))
@@ -140,10 +144,15 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="contact",
+    image=Image(
+        (*OF_EXTRA["contact"], SCIPY),
+        debian=("ocl-icd-libopencl1", "pocl-opencl-icd"),
+        imports=("polars", "pyclesperanto", "scipy", "tifffile"),
+        # A GPU's driver comes with --nv, but not the file by which OpenCL finds it.
+        after_install="echo libnvidia-opencl.so.1 >/etc/OpenCL/vendors/nvidia.icd",
+    ),
     modules=("scipy.spatial.distance", "polars"),
     folders=("truth",),
-    preload=preload,
-    why_unforkable=why_unforkable,
     needs=NEEDS,
     judged_by="labels",
 )

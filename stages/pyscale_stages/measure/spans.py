@@ -47,7 +47,6 @@ class SpanRecorder:
             # Where the runscript does not tell, the interpreter begins with its process.
             told = os.environ.get(PYTHON_VARIABLE)
             began = process_start if told is None else _monotonic_s(float(told))
-            # In a warm worker Python began before the task was asked for.
             python_from = max(spawned, began)
             self.add("container_start", spawned, python_from)
         self.add("python_start", python_from, main_monotonic_s)

@@ -11,6 +11,8 @@ import polars as pl
 
 from pyscale_stages.contract import Slot, Stage
 from pyscale_stages.errors import BadInput
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import PackedFrames, write_pages
 from pyscale_stages.parquet import write_tables
@@ -57,7 +59,7 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
         reference = reference_image(movie, start, params)
     frames = task.read_frames(movie, (start, stop))
     first = next(frames)
-    preload(task)
+    _load(task)
     with task.span("compute"):
         if params.registration:
             set_seed(task.spec.seed)
@@ -88,7 +90,7 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
         task.write_window((start, stop), movie.n_frames)
 
 
-def preload(task: Task[RegisterDenoiseParams]) -> None:
+def _load(task: Task[RegisterDenoiseParams]) -> None:
     """Import what computes and writes."""
     params = task.params
     with task.span("import"):
@@ -187,7 +189,7 @@ STAGE = Stage(
     check=check,
     method=method,
     extra="register_denoise",
+    image=Image((*OF_EXTRA["register_denoise"], SCIPY)),
     modules=("ants", "pywt", "skimage"),
-    preload=preload,
     needs=NEEDS,
 )

@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -52,32 +52,6 @@ def prepared_device(name: Device, *, threads: int, seed: int) -> torch.device:
             image = torch.ones((1, 1, 8, 8), device=device)
             float(torch.nn.functional.conv2d(image, image[:, :, :3, :3]).sum())
     return device
-
-
-class _Loaded(NamedTuple):
-    """A model, and what building it leaves behind."""
-
-    segmenter: Segmenter
-    versions: dict[str, str]
-    random_states: tuple[Any, Any]
-
-
-_LOADED: dict[tuple[Model, str, int], _Loaded] = {}
-"""Models that this process, or the one that it is a fork of, keeps for its tasks."""
-
-
-def load_for_tasks(task: Task, model: Model) -> None:
-    """Build a model for all tasks of this process and its forks, by the task's device and seed."""
-    # One thread builds it: a fork could not use the threads of a pool.
-    import torch
-
-    spec = task.spec
-    with task.span("model_load"):
-        segmenter = model.build(prepared_device(spec.device, threads=1, seed=spec.seed))
-        states = (torch.get_rng_state(), np.random.get_state())  # noqa: NPY002 - Cellpose's
-        with task.unmeasured():
-            versions = _weights_of(model)
-        _LOADED[model, spec.device, spec.seed] = _Loaded(segmenter, versions, states)
 
 
 def _weights_of(model: Model) -> dict[str, str]:
@@ -150,9 +124,6 @@ class ModelCalls:
         # Two networks at once would take the memory of two.
         self._segmenter = None
         with self._task.span("model_load"):
-            if (loaded := self._loaded()) is not None:
-                self._segmenter = loaded
-                return loaded, None
             start = time.monotonic()
             self._segmenter = self._model.build(self._device)
             wait_for(self._device)
@@ -161,21 +132,6 @@ class ModelCalls:
             with self._task.unmeasured():
                 self._task.versions |= _weights_of(self._model)
         return self._segmenter, build_s
-
-    def _loaded(self) -> Segmenter | None:
-        """The model that this process has kept, if it has one, as if it had just been built."""
-        spec = self._task.spec
-        loaded = _LOADED.get((self._model, spec.device, spec.seed))
-        if loaded is None or self._params.build_each_call:
-            return None
-        import torch
-
-        # Preparing it sets threads, and seeds what building it has then drawn from.
-        assert self._device.type == spec.device
-        torch.set_rng_state(loaded.random_states[0])
-        np.random.set_state(loaded.random_states[1])  # noqa: NPY002
-        self._task.versions |= loaded.versions
-        return loaded.segmenter
 
     @cached_property
     def _device(self) -> torch.device:

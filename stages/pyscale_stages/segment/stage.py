@@ -8,11 +8,13 @@ import numpy as np
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import OF_EXTRA, SCIPY, TORCH
 from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.registry import later
 from pyscale_stages.segment import models
-from pyscale_stages.segment.calls import ModelCalls, load_for_tasks
+from pyscale_stages.segment.calls import ModelCalls
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, centre_crop, open_labels
 from pyscale_stages.segment.models import CELLPOSE_OF_MODEL, Limits
 from pyscale_stages.segment.needs import NEEDS
@@ -102,14 +104,6 @@ def merge(task: Task) -> None:
     task.write_whole(windows[0][1])
 
 
-def preload(task: Task[SegmentParams]) -> None:
-    """Import Cellpose and load the model."""
-    params = task.params
-    model = _model(task, params)
-    if not params.build_each_call:
-        load_for_tasks(task, model)
-
-
 def _model(task: Task, params: SegmentParams) -> models.Model:
     model = models.find_model(params)
     with task.span("import"):
@@ -162,9 +156,21 @@ STAGE = Stage(
     modules=("torch", "cellpose", "cv2", "fastremap"),
     folders=("truth",),
     has_models=True,
-    image=models.image_of,
+    image=Image((*OF_EXTRA["segment_cellpose4"], TORCH, SCIPY), cuda=()),
+    other_images={
+        "segment_cellpose3": Image(
+            (*OF_EXTRA["segment"], TORCH, SCIPY),
+            cuda=(),
+            # Cellpose 3 compiles functions when it is imported.
+            after_code=(
+                "mkdir -p /opt/pyscale/numba\n"
+                "NUMBA_CACHE_DIR=/opt/pyscale/numba /opt/pyscale/venv/bin/python -B -c "
+                '"from pyscale_stages.segment.models import import_cellpose; import_cellpose(3)"'
+            ),
+        )
+    },
+    image_name=models.image_of,
     surroundings=models.surroundings,
-    preload=preload,
     needs=NEEDS,
     judged_by="labels",
 )

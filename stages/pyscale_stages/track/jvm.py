@@ -60,7 +60,7 @@ def configure(*, from_maven: bool, threads: int, heap_mib: int | None) -> None:
 
 
 def is_running() -> bool:
-    """Whether this process has the machine already, as a warm worker has after its first task."""
+    """Whether this process has its machine already: it can have only one."""
     # Another backend never imports what would tell.
     started = sys.modules.get("scyjava")
     return started is not None and bool(started.jvm_started())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
-from pyscale_stages.contract import Device, Slot, Stage
+from pyscale_stages.contract import Slot, Stage
 from pyscale_stages.errors import BadInput
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 from pyscale_stages.track import jvm, laptrack_backend, trackmate_backend
@@ -52,7 +54,7 @@ def run(task: Task[TrackParams]) -> None:
         long_time = laptrack_backend.long_time(detections)
         if long_time is not None:
             task.warn(long_time, "long-tracking")
-    preload(task)
+    _load(task)
     with task.span("compute"):
         if distances is None:
             links = overlaps.links
@@ -130,7 +132,7 @@ def _report_empty(task: Task, labels: Movie, start: int, stop: int) -> None:
     task.warn(f"frames {start}:{stop} of {labels.path.name} have no label", "empty-frames")
 
 
-def preload(task: Task[TrackParams]) -> None:
+def _load(task: Task[TrackParams]) -> None:
     """Import the tracker's libraries; start Java where it is TrackMate."""
     params = task.params
     jars = jvm.jars_folder(params.trackmate_jars, os.environ)
@@ -145,11 +147,6 @@ def preload(task: Task[TrackParams]) -> None:
     if params.backend == "trackmate" and not jvm.is_running():
         with task.span("model_load"):
             jvm.start(jars)
-
-
-def why_unforkable(params: TrackParams, _device: Device) -> str:
-    """Why a warm worker must do its tasks itself."""
-    return "Java cannot be forked" if params.backend == "trackmate" else ""
 
 
 def image_of(params: TrackParams) -> str:
@@ -178,10 +175,22 @@ STAGE = Stage(
     extra="track",
     modules=("laptrack", "polars"),
     folders=("truth",),
-    image=image_of,
+    image=Image((*OF_EXTRA["track"], SCIPY)),
+    other_images={
+        "track_trackmate": Image(
+            (*OF_EXTRA["track"], *OF_EXTRA["track_trackmate"], SCIPY),
+            debian=("openjdk-17-jre-headless",),
+            maven=jvm.MAVEN_COORDINATES,
+            imports=("jpype", "laptrack", "scyjava"),
+            # %environment would be replaced by the one of the layer above.
+            after_install=(
+                "echo export JAVA_HOME=/usr/lib/jvm/java-17-openjdk-amd64 "
+                'PYSCALE_TRACKMATE_JARS=/opt/pyscale/jars >>"$APPTAINER_ENVIRONMENT"'
+            ),
+        )
+    },
+    image_name=image_of,
     surroundings=jvm.surroundings,
-    preload=preload,
-    why_unforkable=why_unforkable,
     exports={"csv": export_csv, "ctc": export_ctc, "trackmate": export_trackmate},
     needs=NEEDS,
     judged_by="tracks",

@@ -106,7 +106,7 @@ class TestRuns:
     @pytest.mark.slow
     def test_few_trials_are_made_surer_by_extending_the_run(self, measured, advise):
         run = measured(repeats=2)
-        line = f"For more certainty, run: pyscale run --extend {run.plan.run_id} --repeats 6\n"
+        line = f"For more certainty, run: pyscale extend {run.plan.run_id} --repeats 6\n"
         assert line in advise(run).out
         assert "For more certainty, run: pyscale run pipeline " in advise(measured()).out
 
@@ -162,7 +162,7 @@ class TestRunLines:
 
     def test_the_windows_of_many_workers_go_to_one(self, make):
         line = run_line(make(layout="gang"), ["segment"], self.WINDOWS)
-        assert "--workers 1 --repeats 6 --chunks-per-worker 4" in line.replace(
+        assert "--workers 1 --repeats 6 --set chunks_per_worker=4" in line.replace(
             "--layout array ", ""
         )
         # The ranks of a gang have one window each.

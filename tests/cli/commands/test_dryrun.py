@@ -188,9 +188,9 @@ def test_a_script_asks_for_the_threads_of_each_point(sweep):
 @pytest.mark.parametrize(
     ("flags", "points"),
     [
-        ("--sizes 2,full", ["2px_cpu", "full_cpu"]),
-        ("--sizes 2 --grid calls=1,2", ["2px_cpu_calls_1", "2px_cpu_calls_2"]),
-        ("--sizes full --cpus-per-worker 1", ["full_cpu"]),
+        ("--grid length_px=2,full", ["2px_cpu", "full_cpu"]),
+        ("--grid length_px=2 --grid calls=1,2", ["2px_cpu_calls_1", "2px_cpu_calls_2"]),
+        ("--grid length_px=full --cpus-per-worker 1", ["full_cpu"]),
     ],
 )
 def test_the_command_line_chooses_from_a_grid(movie, monkeypatch, flags, points):
@@ -231,7 +231,7 @@ def test_weights_that_are_not_there_are_missed_as_a_run_would_miss_them(
 
 def test_a_crop_larger_than_the_movie_ends_the_command_before_anything_runs(movie, monkeypatch):
     monkeypatch.chdir(movie.parent)
-    line = ["run", "device", "--data", str(movie), "--device", "cpu", "--sizes", "5"]
+    line = ["run", "device", "--data", str(movie), "--device", "cpu", "--grid", "length_px=5"]
     with refused(UserError):
         CliRunner().invoke(app, line, catch_exceptions=False)
     assert not (movie.parent / "runs").exists()

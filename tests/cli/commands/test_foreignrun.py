@@ -37,9 +37,9 @@ def carried_out(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("words", [("--resume",), ("--repeats", "3", "--extend")])
+@pytest.mark.parametrize("words", [("resume",), ("extend", "--repeats", "3")])
 def test_it_is_refused_with_what_it_would_execute(foreign, carried_out, pyscale, words):
-    answer = pyscale("run", *words, foreign)
+    answer = pyscale(*words, foreign)
     assert (answer.code, carried_out) == (2, [])
     assert "belongs to nobody" in answer.err
     assert "segment: command sh -c 'id > stolen'" in answer.err
@@ -47,7 +47,7 @@ def test_it_is_refused_with_what_it_would_execute(foreign, carried_out, pyscale,
 
 
 def test_it_goes_on_where_that_is_agreed_to(foreign, carried_out, pyscale):
-    answer = pyscale("run", "--foreign", "--resume", foreign)
+    answer = pyscale("resume", "--foreign", foreign)
     assert (answer.code, carried_out) == (0, [foreign.path.name])
     assert "command sh -c 'id > stolen'" in answer.err
 
@@ -68,9 +68,3 @@ def test_the_latest_run_is_the_latest_of_mine(foreign, make):
     assert find_run(runs, None).path == own.path
     # By its name it is found as ever.
     assert find_run(runs, foreign.path.name).path == foreign.path
-
-
-def test_the_flag_has_no_meaning_for_a_new_run(pyscale):
-    answer = pyscale("run", "pipeline", "--foreign")
-    assert answer.code == 2
-    assert "--foreign is for --resume and --extend" in answer.err

@@ -129,7 +129,7 @@ def test_it_is_reported_compared_and_advised_of_without_a_file_in_it(runs, read,
 
 def test_what_would_be_written_into_it_is_one_sentence(runs, read):
     run = runs[0].path
-    resumed = ("run", "--resume", run)
+    resumed = ("resume", run)
     not_written = f"because {run} may not be written into"
     expected = (f"cannot be written into {run}", not_written, not_written)
     ended = read(("report", run), resumed, (*resumed, "--detach"))

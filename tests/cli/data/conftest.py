@@ -3,14 +3,13 @@ from types import SimpleNamespace
 import pytest
 
 from datamirror import LONG_S, NOISE, Talk, registry_of, row, serve
-from pyscale.data.download import Patience
 from pyscale.data.fetch import Fetcher, FetchOptions
 from pyscale.data.progress import asked
 from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
 from pyscale.data.verify import verify_dataset
 
-QUICK = Patience(timeout_s=LONG_S, retries=3, backoff_s=0)
+QUICK = {"timeout_s": LONG_S, "retries": 0}
 
 
 @pytest.fixture
@@ -73,8 +72,8 @@ def make_own(data_root, report):
 def fetch(server, data_root, report):
     """Fetch the dataset `cells` from the server."""
 
-    def fetch_cells(dataset, patience=QUICK, consent=asked, **options):
-        given = FetchOptions(**{"mirror": server.address, "patience": patience} | options)
+    def fetch_cells(dataset, consent=asked, **options):
+        given = FetchOptions(**{"mirror": server.address} | QUICK | options)
         registry = Registry(datasets={"cells": dataset})
         return Fetcher(registry, data_root, given, consent, report).fetch("cells")
 

@@ -37,7 +37,8 @@ def refusal(tmp_path, text):
 
 
 def test_a_file_has_a_short_form_and_lies_at_the_base_address_unless_it_has_its_own(tmp_path):
-    own = f'{FILES[:-1]}, {{ name = "b.tif", url = "https://example.net/x?b" }}]'
+    row = f'{{ name = "b.tif", size_bytes = 1, sha256 = "{"1" * 64}"'
+    own = f'{FILES[:-1]}, {row}, url = "https://example.net/x?b" }}]'
     cells = load(tmp_path, GOOD.replace(FILES, own)).get("cells")
     first = cells.files[0]
     assert (first.name, first.size_bytes, first.sha256) == ("cells.tif", 10, "0" * 64)
@@ -50,9 +51,7 @@ def test_a_file_has_a_short_form_and_lies_at_the_base_address_unless_it_has_its_
     [
         pytest.param("licence =", "license =", id="unknown key"),
         pytest.param(FILES, '[{ name = "cells.tif", sha265 = "" }]', id="did you mean sha256"),
-        pytest.param(
-            FILES, '[{ name = "a", unpack = "zip" }]', id="unpacked_limit_bytes go together"
-        ),
+        pytest.param(FILES, f'[{{ name = "a", sha256 = "{"0" * 64}" }}]', id="needs size_bytes"),
         pytest.param("licence_url", "# ", id="datasets.cells.licence_url is"),
         pytest.param("[datasets.cells]", "[datasets", id="cannot be read"),
         pytest.param('title = "', 'title = "\\q', id="cannot be read 2"),
@@ -62,7 +61,7 @@ def test_a_file_has_a_short_form_and_lies_at_the_base_address_unless_it_has_its_
             'movie = "cells.tif"', 'movie = "cells.tif/../.."', id="is not one of the files 2"
         ),
         pytest.param('[["cells.tif"', '[["../cells.tif"', id="files.0.name"),
-        pytest.param('[["cells.tif"', '[["cells.tif", 1], ["cells.tif"', id="the same name"),
+        pytest.param(FILES, f"{FILES[:-1]}, {FILES[1:]}", id="the same name"),
         pytest.param('base_url = "https://example.org/"\n', "", id="a file needs a url"),
         pytest.param('base_url = "https', 'base_url = "ftp', id="base_url"),
         pytest.param("[datasets.cells]", '[datasets."../cells"]', id="datasets.../cells"),

@@ -4,7 +4,12 @@ from pathlib import Path
 import pytest
 
 from datamirror import dataset_of, registry_of, row
-from pyscale.data.verify import data_errors_explained, dataset_path, presence
+from pyscale.data.verify import (
+    data_errors_explained,
+    dataset_path,
+    presence,
+    record_contents,
+)
 from pyscale.errors import UserError
 from refusals import refused
 
@@ -72,13 +77,32 @@ def test_each_file_is_ok_missing_or_changed(data_root, verified):
 
 
 def test_what_has_no_checksum_is_not_called_ok(data_root, verified):
-    # A folder that was put in the place of an archive has none either.
-    archive = {"name": "cells.zip", "sha256": "0" * 64, "unpack": "zip", "unpacked_limit_bytes": 9}
-    assert verified(dataset_of([archive])) == {"cells/": "missing"}
+    """A folder was put in the place of an archive."""
+    archive = {"name": "cells.zip", "sha256": "0" * 64, "unpack": True}
+    assert verified(dataset_of([archive])) == {".": "missing"}
     (data_root / "cells" / "cells").mkdir(parents=True)
-    # An archive is here when all that it held is.
-    assert presence("cells", dataset_of([archive]), data_root) == "absent"
-    for name in ("a.tif", "cells/t000.tif"):
-        (data_root / "cells" / name).write_bytes(b"a")
-    assert verified(dataset_of([archive])) == {"cells/": "unverified"}
-    assert verified(dataset_of([["a.tif"]])) == {"a.tif": "unverified"}
+    (data_root / "cells" / "cells" / "t000.tif").write_bytes(b"a")
+    assert verified(dataset_of([archive])) == {".": "unverified"}
+    assert presence("cells", dataset_of([archive]), data_root) == "partly"
+
+
+def test_each_use_compares_samples_with_what_was_recorded(data_root, report):
+    cells, folder = CELLS.get("cells"), data_root / "cells"
+    folder.mkdir(parents=True)
+    (folder / "a.tif").write_bytes(b"aaa")
+    (folder / "b.tif").write_bytes(b"bbb")
+    record_contents(folder, cells, report)
+    assert presence("cells", cells, data_root) == "here"
+    (folder / "b.tif").write_bytes(b"bbX")
+    assert presence("cells", cells, data_root) == "changed"
+    assert dataset_path("cells", CELLS, data_root) is None
+
+
+def test_a_record_of_what_was_published_before_says_nothing_of_what_is_now(data_root, report):
+    folder = data_root / "cells"
+    folder.mkdir(parents=True)
+    (folder / "a.tif").write_bytes(b"aaa")
+    (folder / "b.tif").write_bytes(b"bbb")
+    record_contents(folder, CELLS.get("cells"), report)
+    other = registry_of([row("a.tif", b"aaa"), row("b.tif", b"b, but longer")], movie="b.tif")
+    assert presence("cells", other.get("cells"), data_root) == "changed"

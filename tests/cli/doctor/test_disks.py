@@ -94,7 +94,10 @@ def test_what_is_no_folder_or_cannot_take_what_the_tests_write_is_refused(
     (tmp_path / "file").touch()
     for name, what in (("absent", "does not exist"), ("file", "is not a folder")):
         finding = found(subject("system_brief", path=tmp_path / name))
-        assert (finding.status, finding.remedy) == ("problem", "give another folder by --path")
+        assert (finding.status, finding.remedy) == (
+            "problem",
+            "give another folder by --set path=DIR",
+        )
         assert what in finding.sentence
     full = found(subject("system_brief", path=small_disk("size=1m")))
     assert (full.check, full.status) == (disks.FULL_DISK, "problem")

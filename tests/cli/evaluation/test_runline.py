@@ -17,7 +17,7 @@ def given(line, flag):
 def test_the_line_chooses_the_same_points(sweep):
     plan = sweep({"device": ["cpu", "cuda"], "flow_threshold": [0, 0.4], "normalise": [True]})
     line = repeat_line(plan)
-    settings = settings_for("device", {"grid": axes_asked_for(None, given(line, "--grid"))})
+    settings = settings_for("device", {"grid": axes_asked_for(given(line, "--grid"))})
     assert measured_suite(load_suite("device"), settings, None) == plan.suite
 
 

@@ -119,7 +119,7 @@ def test_a_merge_of_too_many_windows_says_so(order):
     launch(folder)
     error = error_of(folder)
     assert "Argument list too long" in error.message
-    assert "--chunks-per-worker" in error.message
+    assert "--set chunks_per_worker" in error.message
     assert "install" not in error.message
 
 

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from mockexecutor import MockEnd, MockExecutor
 from mockruns import carry_out
 from pyscale.app import app
+from pyscale.errors import UserError
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import RecordError, read_task
@@ -26,7 +27,7 @@ WRONG = {
     "'counters.peak_rss_bytes'": lambda record: record["counters"].update(peak_rss_bytes=-1),
     "'quality.recall'": lambda record: record["quality"].update(recall=float("inf")),
     "ends before it starts": lambda record: record["spans"][0].update(end_monotonic_s=-1),
-    "'schema_version'": lambda record: record.update(schema_version=3),
+    "'schema_version'": lambda record: record.update(schema_version=2),
     "'outputs'": lambda record: record.update(outputs=7),
     "'stamp.filesystems'": lambda record: record.update(stamp={"filesystems": 7}),
     "'stamp.cpu'": lambda record: record.update(stamp={"cpu": "fast"}),
@@ -61,6 +62,19 @@ def test_a_wrong_value_leaves_its_trial_out_of_the_tables_and_is_named(run, said
     assert said in sentence
     assert set(tables.tasks["trial"]) == {trial.id for trial in run.plan.trials} - {TRIAL}
     assert TRIAL not in set(tables.spans["trial"])
+
+
+def test_records_and_plans_of_another_version_are_refused_with_the_one_that_reads_them(run):
+    file = run.path / "provenance.json"
+    wrote = json.loads(file.read_text()) | {"pyscale_version": "0.0.9", "git_commit": "ab" * 20}
+    file.write_text(json.dumps(wrote))
+    damaged(run, lambda record: record.update(schema_version=1))
+    with refused(RecordError):
+        read_task((run.path / RESULT).parent)
+    plan = run.path / "plan.json"
+    plan.write_text(json.dumps(json.loads(plan.read_text()) | {"start": "warm"}))
+    with refused(UserError):
+        RunFolder(run.path)
 
 
 @pytest.mark.parametrize("name", ["order.json", "launch.json", "exit.json", "result.json"])

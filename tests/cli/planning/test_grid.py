@@ -2,7 +2,6 @@
 
 import pytest
 
-from atleastone import some
 from pyscale.errors import UserError
 from pyscale.planning.grid import is_of, unfolded
 from pyscale.planning.suite import Suite, load_suite, suite_names
@@ -11,9 +10,6 @@ from refusals import refused
 ON_MPS = {"inputs": {"labels": "movie"}, "grid": {"device": ["cpu", "mps"]}}
 OTHER = {"stage": "segment", "inputs": {"frames": "movie"}}
 GRID = {"length_px": [224, "full"], "device": ["cpu", "cuda"], "batch_size": [8]}
-
-
-BOTH = {"start": ("cold", "warm")}
 
 
 def suite(grid=GRID, **changes):
@@ -100,9 +96,6 @@ def test_every_shipped_suite_unfolds_and_is_known_again(name):
 def test_a_suite_is_known_again_whichever_values_were_chosen():
     assert is_of(points(suite(), {"length_px": (96,), "calls": (1, 2)}), suite())
     assert not is_of(points(suite()), suite(summary="another"))
-    for name in ("pipeline", "labels"):
-        assert is_of(points(load_suite(name), BOTH), load_suite(name))
-        assert is_of(points(load_suite(name), {"start": ("warm",)}), load_suite(name))
 
 
 @pytest.mark.parametrize(
@@ -151,45 +144,8 @@ ALONE = {"versus": None, "against": None}
             id="feeds stages.contact from",
         ),
         pytest.param(suite(stages={"segment_full_cpu": OTHER}), {}, id="a second entry named"),
-        pytest.param("system", BOTH, id="storage measures the machine"),
-        pytest.param("loader", BOTH, id="loader has ranks that meet, and"),
     ],
 )
 def test_a_grid_or_choice_that_cannot_be_is_refused(of, chosen):
     with refused(UserError):
         points(load_suite(of) if isinstance(of, str) else of, chosen)
-
-
-def test_an_unknown_start_is_refused_of_any_stage():
-    with pytest.raises(UserError, match="has start = tepid: choose from cold, warm"):
-        points(load_suite("labels"), {"start": ("tepid",)})
-
-
-class TestStarts:
-    """Both starts of a suite without a grid make points of its entries."""
-
-    def test_a_warm_point_is_set_beside_the_cold_one_which_feeds_what_follows(self):
-        found = points(load_suite("pipeline"), BOTH)
-        assert [*found.stages][:3] == [
-            "register_denoise_cold",
-            "register_denoise_warm",
-            "segment_cold",
-        ]
-        for name in ("segment_cold", "segment_warm"):
-            assert found.stages[name].inputs == {"frames": "register_denoise_cold"}
-            assert found.stages[name].start == name.removeprefix("segment_")
-            assert found.stages[name].family == "segment"
-        assert found.stages["segment_warm"].beside == "segment_cold"
-        assert found.stages["segment_cold"].beside is None
-        assert found.versus == "start"
-
-    @pytest.mark.parametrize("start", ["cold", "warm"])
-    def test_one_start_leaves_the_entries_their_names(self, start):
-        found = points(load_suite("pipeline"), {"start": (start,)})
-        assert [*found.stages] == [*load_suite("pipeline").stages]
-        assert {step.start for step in found.stages.values()} == {start}
-
-    def test_a_grid_has_it_as_one_more_axis(self):
-        found = points(suite(), BOTH)
-        for name in some(name for name in found.stages if name.endswith("_warm")):
-            assert found.stages[name].beside == name.replace("_warm", "_cold")

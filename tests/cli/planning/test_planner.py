@@ -11,7 +11,6 @@ from pyscale.measuring.benchmark import plan_run
 from pyscale.planning.grid import unfolded
 from pyscale.planning.planner import warn_of_too_many_workers
 from pyscale.planning.runsettings import settings_for
-from pyscale.planning.sites import load_site
 from pyscale.planning.suite import load_suite
 from pyscale.planning.sweep import even_windows, powers_of_two
 from refusals import refused
@@ -151,25 +150,6 @@ def test_without_worker_counts_no_more_are_measured_than_the_movie_has_frames_fo
 def test_what_cannot_be_is_refused(make, changes):
     with refused(UserError):
         make(**changes)
-
-
-class TestWarmWorkers:
-    @pytest.fixture
-    def warm(self):
-        chosen = {"start": ("cold", "warm")}
-        return unfolded(load_suite("labels"), chosen, device="cpu", cores=lambda _s, _d: 1)
-
-    def test_a_warm_trial_does_what_the_cold_one_beside_it_does(self, make_of, warm):
-        plan = make_of(warm)
-        cold, kept = (plan.trial(f"contact_{start}-n1-b1") for start in ("cold", "warm"))
-        assert (cold.start, kept.start) == ("cold", "warm")
-        assert (cold.beside_trial, kept.beside_trial) == (None, cold.id)
-        assert (cold.windows, cold.params) == (kept.windows, kept.params)
-
-    def test_none_is_planned_where_each_trial_has_jobs_of_its_own(self, make_of, warm):
-        with refused(UserError):
-            make_of(warm, on_site=load_site("plain"), allocation="each")
-        assert make_of(warm, on_site=load_site("plain"), allocation="hold").trials
 
 
 @pytest.fixture

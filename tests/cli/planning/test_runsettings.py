@@ -6,7 +6,7 @@ import pytest
 
 from pyscale.errors import UserError
 from pyscale.planning.ownstep import step_asked_for
-from pyscale.planning.runsettings import axes_asked_for, parameters_set, settings_for
+from pyscale.planning.runsettings import axes_asked_for, settings_for, what_is_set
 from refusals import refused
 
 
@@ -98,27 +98,16 @@ def test_a_variable_chooses_an_axis_too_where_it_is_a_table(monkeypatch):
         settings_for("device", {})
 
 
-def test_sizes_are_short_for_one_axis_of_the_grid():
-    assert axes_asked_for("224,full", ["threads=1,2"]) == {
-        "length_px": "224,full",
-        "threads": "1,2",
-    }
-    assert axes_asked_for(None, []) is None
+def test_axes_of_the_grid_are_read_by_their_names():
+    asked = axes_asked_for(["length_px=224,full", "threads=1,2"])
+    assert asked == {"length_px": "224,full", "threads": "1,2"}
+    assert axes_asked_for([]) is None
 
 
-@pytest.mark.parametrize(
-    ("sizes", "axes"),
-    [
-        (None, ["threads"]),
-        (None, ["=1"]),
-        (None, ["threads=1", "threads=2"]),
-        ("224", ["length_px=448"]),
-    ],
-    ids=str,
-)
-def test_an_axis_is_given_once_with_its_values(sizes, axes):
+@pytest.mark.parametrize("axes", [["threads"], ["=1"], ["threads=1", "threads=2"]], ids=str)
+def test_an_axis_is_given_once_with_its_values(axes):
     with refused(UserError):
-        axes_asked_for(sizes, axes)
+        axes_asked_for(axes)
 
 
 def test_a_folder_is_refused_where_none_is_measured():
@@ -153,13 +142,13 @@ def test_what_ones_own_file_says_of_movies_and_folders_is_for_other_suites(tmp_p
     ],
 )
 def test_a_parameter_that_is_set_is_read_as_toml(text, value):
-    assert parameters_set([f"segment.model={text}"]) == {"segment": {"model": value}}
+    assert what_is_set([f"segment.model={text}"]) == {"stages": {"segment": {"model": value}}}
 
 
 def test_what_is_set_joins_what_a_file_says_and_is_above_it(tmp_path):
     (tmp_path / "pyscale.toml").write_text("[stages.segment]\ndiameter_px = 9\nmin_size_px = 5\n")
-    given = parameters_set(["segment.diameter_px=30", "track.max_distance_px=4"])
-    assert settings_for("pipeline", {"stages": given}).stages == {
+    given = what_is_set(["segment.diameter_px=30", "track.max_distance_px=4"])
+    assert settings_for("pipeline", given).stages == {
         "segment": {"diameter_px": 30, "min_size_px": 5},
         "track": {"max_distance_px": 4},
     }
@@ -174,7 +163,17 @@ def test_what_is_set_joins_what_a_file_says_and_is_above_it(tmp_path):
 )
 def test_a_parameter_is_set_once_with_its_stage_and_value(pairs):
     with refused(UserError):
-        parameters_set(pairs.split())
+        what_is_set(pairs.split())
+
+
+def test_a_setting_without_a_flag_is_set_by_its_name_and_said_so_where_it_is_wrong():
+    assert settings_for("pipeline", what_is_set(["seed=3", "retries=0"])).seed == 3
+    with pytest.raises(UserError, match="the setting from --set retries is wrong"):
+        settings_for("pipeline", what_is_set(["retries=many"]))
+    with refused(UserError):
+        what_is_set(["seed=3", "seed=4"])
+    with refused(UserError):
+        what_is_set(["workers=3"])
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_a_run_of_it_has_no_input_and_tells_its_folder(system, tmp_path):
     assert task == (("place", tmp_path),)
     line = repeat_line(plan.model_copy(update={"suite": load_suite("system")}))
     assert line.startswith("pyscale run system ")
-    assert line.endswith(f"--path {tmp_path}")
+    assert line.endswith(f"--set path={tmp_path}")
     assert "--data" not in line
     assert "--cache" not in line
     assert not any("fetch" in command.line for command in commands(plan))

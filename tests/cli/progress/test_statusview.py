@@ -202,7 +202,7 @@ def test_a_silent_slurm_and_processes_that_outlived_their_pyscale_are_told():
 def test_an_interrupted_run_says_what_goes_on_without_it(jobs, advice):
     lines = text(status(state="interrupted", jobs=jobs)).splitlines()
     assert lines[-1].startswith(advice)
-    assert "pyscale run --resume 20260317T114224Z-k3f9" in lines[-1]
+    assert "pyscale resume 20260317T114224Z-k3f9" in lines[-1]
     assert ("pyscale cancel" in lines[-1]) == ("still" in lines[-1])
 
 

@@ -40,6 +40,18 @@ def test_every_stage_has_a_row_with_its_times_and_what_ran(full):
     assert segment.limit == "start-up"
 
 
+def test_where_start_up_limits_the_speedup_without_it_is_told(full):
+    segment = next(one for one in bottom_line(full).stages if one.name == "segment")
+    own = next(o for o in full.limits if (o.stage, o.workers) == ("segment", segment.shown_at))
+    told = f"N = {own.workers}, {own.main.efficiency * own.workers:.2f} times"
+    assert segment.without_start_up == told
+    assert segment.limit_sentence.endswith(f"; without start-up: {told}.")
+    assert float(told.split()[-2]) > segment.shown.speedup
+    # Of another cause, and of times without phases, nothing is said of it.
+    others = of_times(("a", 1, 10.0), ("a", 2, 8.0)).stages
+    assert {one.without_start_up for one in others} == {None}
+
+
 def test_of_few_trials_there_is_a_range_and_of_one_trial_nothing(thin):
     (first, *_) = bottom_line(thin).stages[0].points
     assert first.ends == "range"

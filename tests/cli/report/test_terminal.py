@@ -62,7 +62,7 @@ def test_it_fits_the_terminal_and_names_what_ran(results, width):
     text = printed(summary_of(replace(results, context=context)), width=width, crop=False)
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
     assert "…" not in text
-    assert len(text.splitlines()) <= 18
+    assert len(text.splitlines()) <= 20
     for stage, how in HOW.items():
         assert f"\n{stage} " in text
         assert how in " ".join(text.split())

@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 from mockruns import carried_out, tell, tell_samples
-from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
 from pyscale.store.tables import build_tables
 from pyscale_stages.timing import Call
@@ -106,35 +105,3 @@ def test_each_call_has_a_row_and_one_for_each_of_its_parts(run):
         (1, None, 2.0, 7),
         (1, "network", 1.9, None),
     ]
-
-
-def test_a_run_of_an_earlier_version_is_still_read(make, tmp_path):
-    run = carried_out(make(only=(ENTRY,), repeats=1), tmp_path)
-    plan = json.loads((run.path / "plan.json").read_text())
-    suite = plan["suite"]
-    for record, later in (
-        (suite, ("settings", "frames_per_worker", "versus", "against")),
-        *(
-            (step, ("device", "threads", "grid", "family", "point", "beside"))
-            for step in suite["stages"].values()
-        ),
-        *((trial, ("threads", "beside_trial")) for trial in plan["trials"]),
-    ):
-        for name in later:
-            del record[name]
-    (run.path / "plan.json").write_text(json.dumps(plan))
-    for file in run.path.rglob("result.json"):
-        result = json.loads(file.read_text())
-        result |= {"schema_version": 1}
-        del result["samples"]
-        for name in ("gpu_own_peak_bytes",):
-            del result["counters"][name]
-        file.write_text(json.dumps(result))
-    tables = build_tables(RunFolder(run.path))
-    assert tables.tasks.height == 5
-    assert set(tables.tasks["family"]) == {ENTRY}
-    assert set(tables.tasks["point"]) == {"{}"}
-    assert set(tables.tasks["threads"]) == {plan["settings"]["cpus_per_worker"]}
-    assert tables.tasks["gpu_own_peak_bytes"].null_count() == 5
-    assert tables.calls.is_empty()
-    assert tables.timings.is_empty()

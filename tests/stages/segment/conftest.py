@@ -2,16 +2,14 @@
 
 import os
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from pyscale_stages.contract import TaskSpec
-from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment.params import EMBEDDED_MODEL
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
-from pyscale_stages.task import Task
 from stagetasks import Bench
 
 CELLPOSE4_VARIABLE = "PYSCALE_TEST_CELLPOSE4"
@@ -23,14 +21,11 @@ MOVIE = SynthParams(
 
 @contextmanager
 def _kept_model():
-    """Build the embedded model once for the tasks of this block, as a warm worker does."""
-    from pyscale_stages.segment import calls
-    from pyscale_stages.segment.stage import STAGE
+    """Build each model once for the tasks of this block, on each device."""
+    from pyscale_stages.segment.models import Model
 
-    task = Task(STAGE, TaskSpec(stage="segment", inputs=()), SegmentParams(), SpanRecorder(0.0))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(calls, "_LOADED", {})
-        STAGE.preload(task)
+        patch.setattr(Model, "build", cache(Model.build))
         yield
 
 

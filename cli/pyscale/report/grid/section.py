@@ -323,11 +323,8 @@ def not_compared(sweep: Sweep) -> str | None:
     if not sweep.is_table:
         lengths = [json.loads(row["point"]).get("length_px") for row in sweep.points]
         sizes = ",".join(dict.fromkeys(str(one) for one in lengths if one is not None))
-        these = f" --sizes {sizes}" if sizes else ""
-        command = (
-            f"`pyscale run {sweep.points[0]['suite']}{these} --device cpu,cuda` "
-            "(on a Mac `--device cpu,mps`)"
-        )
+        these = f" --grid length_px={sizes}" if sizes else ""
+        command = f"`pyscale run {sweep.points[0]['suite']}{these} --device cpu,cuda`"
     on_cpu = {row["device"] for row in sweep.points} == {"cpu"}
     other = "a GPU" if on_cpu else "the CPU"
     return f"Only the {only} was measured. To compare with {other}, use {command}."

@@ -16,7 +16,6 @@ from pyscale.report import (
     laws,
     scalingkind,
     sentences,
-    starts,
     validation,
 )
 from pyscale.report.bottomline import bottom_line
@@ -109,7 +108,6 @@ def sections(results: Results) -> dict[str, Any]:
         "method": method(found, results, [one.kind for one in of_kinds]),
         "validation": validation.section(results.validation),
         "versions": comparisonview.section(results.versions),
-        "starts": starts.section(results.starts),
         "references": [
             *(referred.reference for referred in results.references),
             *(reference for found in results.beside.values() for reference, _ in found),
@@ -186,7 +184,6 @@ def _told(curve: Curve, results: Results) -> dict[str, Any]:
         "work": scalingkind.work(curve),
         "losses": tables.losses([curve], results),
         "held_against": scalingkind.held_against(curve.rows[0]),
-        "speedups": list(sentences.speedups(curve)),
         "lost_time": list(sentences.lost_time(curve, results.losses)),
         "request": advice.section(
             curve, results.choices, results.limits, results.requests, results.context.measured_for

@@ -92,7 +92,7 @@ def test_where_it_wins_is_a_measured_size(both):
 def test_a_cpu_alone_is_told_by_itself_and_how_to_compare_it(cpu_alone, tmp_path):
     said = told(cpu_alone)
     assert "Only the CPU was measured" in said
-    assert "--sizes 224,448,672 --device cpu,cuda`" in said
+    assert "--grid length_px=224,448,672 --device cpu,cuda`" in said
     assert "Mostly: network 93 %" in said
     assert "sped up" not in said
     assert "ratios" not in csv_texts(cpu_alone)
