@@ -218,7 +218,7 @@ def toy_image(engine, tmp_path_factory):
     definition.write_text(small_system())
     subprocess.run(
         [engine.program, "build", "--fakeroot", str(path), str(definition)],
-        env={**os.environ, f"{engine.option_prefix}USERNS": "1"},
+        env={**os.environ, "APPTAINER_USERNS": "1"},
         check=True,
         capture_output=True,
     )
@@ -253,7 +253,7 @@ def make_sif(engine, tmp_path_factory):
         path.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(
             [engine.program, "build", "--force", "--fakeroot", str(path), str(definition)],
-            env={**os.environ, f"{engine.option_prefix}USERNS": "1"},
+            env={**os.environ, "APPTAINER_USERNS": "1"},
             check=True,
             capture_output=True,
         )

@@ -51,7 +51,7 @@ def test_an_image_is_built_in_three_layers_and_locked_and_built_again_where_it_m
     code = contents(engine, sif, "cat", "/code/pyscale_stages/contact/stage.py")
     assert code == (CHECKOUT / "stages/pyscale_stages/contact/stage.py").read_text()
     locked = verify_image(images, "contact")
-    assert locked.engine == f"{engine.name} {engine.version}"
+    assert locked.engine == engine.named
     labels = labels_of(sif, engine)
     assert labels["org.pyscale.image"] == labels["org.pyscale.stage"] == "contact"
     assert labels["org.pyscale.content_sha256"] == locked.content_sha256

@@ -123,8 +123,6 @@ def start(start_order, engine, toy_image, run_folder):
         order = TaskOrder(
             argv=tuple(engine.command("exec", *options, str(toy_image), "sh", "-c", program)),
             container=ContainerOrder(
-                variable_prefix=engine.environment_prefix,
-                option_prefix=engine.option_prefix,
                 passed=(),
                 gpu=False,
                 scratch_prefix=scratch_prefix(run_folder),

@@ -124,7 +124,9 @@ def started(
     folder: Path, order: Order, environment: dict[str, str]
 ) -> subprocess.Popen[bytes] | None:
     """Start the process of an order; None, and `stderr` says why, where that cannot be."""
-    prefix = order["container"]["variable_prefix"] if order["container"] else ""
+    from pyscale_stages.binds import VARIABLE_PREFIX
+
+    prefix = VARIABLE_PREFIX if order["container"] else ""
     with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
         # Last of all: the task's own time counts from here.
         environment[prefix + SPAWN_VARIABLE] = repr(time.monotonic())

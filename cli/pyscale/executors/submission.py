@@ -21,6 +21,7 @@ from pyscale.slurm.absence import ControllerAwayError, is_away
 from pyscale.slurm.commands import words_of
 from pyscale.slurm.queue import job_name
 from pyscale.store.records import Requested
+from pyscale_stages.binds import OPTION_PREFIX
 from pyscale_stages.registry import load_stage
 
 OF_THE_CLUSTER = ("SLURM_CLUSTERS", "SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
@@ -162,7 +163,7 @@ def setup_lines(site: Site, *, in_image: bool) -> list[str]:
         lines += [f'export TMPDIR="{site.scratch}"', 'mkdir -p -- "$TMPDIR"']
     if in_image and site.binds:
         # The container program adds these to what each task's own command line binds.
-        variable = f"{site.container_program.upper()}_BIND"
+        variable = f"{OPTION_PREFIX}BIND"
         binds = ",".join(f"{path}:{path}:ro" for path in site.binds)
         lines.append(f'export {variable}="${{{variable}:+${variable},}}{binds}"')
     return lines

@@ -138,7 +138,7 @@ class _Builder:
             git_commit=code_commit(),
             lock_sha256=labels["lock_sha256"],
             built_utc=datetime.now(UTC).replace(microsecond=0),
-            engine=f"{self._engine.name} {self._engine.version}",
+            engine=self._engine.named,
             architecture=LOCKED_ARCHITECTURE,
         )
         made.replace(self._folder.sif(definition.name))

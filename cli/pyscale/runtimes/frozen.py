@@ -33,7 +33,7 @@ def freeze_containers(plan: Plan, report: Report) -> Containers | None:
         return None
     engine = find_engine()
     images = [*frozen_images(plan, report), *(_of_step(Path(one), report) for one in of_steps)]
-    return Containers(engine=f"{engine.name} {engine.version}", images=tuple(images))
+    return Containers(engine=engine.named, images=tuple(images))
 
 
 def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:

@@ -17,6 +17,7 @@ from pyscale import DISTRIBUTION
 from pyscale.console import talk
 from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
+from pyscale.images.engine import PROGRAM
 from pyscale.measuring.benchmark import plan_run
 from pyscale.planning.plan import Plan
 from pyscale.planning.planner import warn_of_too_many_workers
@@ -152,7 +153,7 @@ def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str
     needs += ["the folder to be measured"] if plan.place else []
     if images:
         texts["images.sha256"] = "".join(f"{image.sha256}  {image.path}\n" for image in images)
-        needs = [site.container_program, "the images", *needs]
+        needs = [PROGRAM, "the images", *needs]
     else:
         needs.append("this Python environment")
     about = {

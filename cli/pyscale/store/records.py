@@ -30,8 +30,6 @@ NODE_FILE = "node.{node}.json"
 class ContainerOrder(Record):
     """What the launcher adds where a container program starts the task: the node knows it."""
 
-    variable_prefix: str = Field(description="Before a variable's name, so that it gets inside")
-    option_prefix: str = Field(description="Before the name of a variable that sets an option")
     passed: tuple[str, ...] = Field(description="Variables of the node that the task must see")
     gpu: bool = Field(description="The task computes on a GPU")
     scratch_prefix: str = Field(description="How the names of this run's scratch folders begin")
