@@ -7,6 +7,7 @@ container program builds them, and what it says goes to the terminal.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from pyscale.images.labels import UNKNOWN
 from pyscale.images.listing import is_current
 from pyscale.images.lockfile import ImageFolder, LockedImage, folder_errors_explained, sha256_of
 from pyscale.images.parts import fetch_jars, fetch_wheels
+from pyscale.processes import ran
 from pyscale.resources import shipped
 from pyscale.store.provenance import code_commit
 from pyscale_stages.contract import Record
@@ -39,8 +41,8 @@ from pyscale_stages.errors import MissingPart, ResourceExhausted
 NEEDED_BYTES = {"cpu": 8 * 2**30, "cuda": 30 * 2**30}
 """Unpacked image and its compressed copies, by what the libraries are built for."""
 HASH_LETTERS = 12
-COMPRESSION = "-comp gzip -Xcompression-level 1"
-"""Why this: `docs/decisions/`, the record on layers of images."""
+GZIP, ZSTD = (f"-comp {name} -Xcompression-level 1" for name in ("gzip", "zstd"))
+"""Why these: `docs/decisions/`, the record on layers of images."""
 PATIENCE_S = 30.0
 """How long the container program may clean up after it was told to end."""
 _FULL_DISK = ("no space left on device", "disk quota exceeded")
@@ -218,12 +220,12 @@ class _Builder:
             command += ["--bind", f"{(self._parts / 'wheels').absolute()}:/mnt:ro"]
         for variable, value in sorted(variables.items()):
             command += ["--build-arg", f"{variable}={value}"]
-        _told(
-            [*command, "made.sif", str(definition_file(name))],
-            what,
-            self._place,
-            self._environment(),
-        )
+        command += ["made.sif", str(definition_file(name))]
+        environment = self._environment()
+        # No image is run from libraries, and the build of the code reads them again.
+        quickly = name == "libraries" and _squashes_by_zstd()
+        environment["APPTAINER_MKSQUASHFS_ARGS"] = ZSTD if quickly else GZIP
+        _told(command, what, self._place, environment)
         talk(f"== {what}: done in {time.monotonic() - start_s:.0f} s")
         return self._place / "made.sif"
 
@@ -235,7 +237,6 @@ class _Builder:
             for name, value in os.environ.items()
             if not name.startswith("APPTAINERENV_") and name not in binds
         }
-        kept["APPTAINER_MKSQUASHFS_ARGS"] = COMPRESSION
         kept["APPTAINER_CACHEDIR"] = str(self._place / "cache")
         # A shared filesystem often refuses the ids of a build, so a user may name a local disk.
         kept.setdefault("APPTAINER_TMPDIR", str(self._place))
@@ -243,6 +244,12 @@ class _Builder:
             # As for commands in images: root has no need of host privileges, and may lack them.
             kept["APPTAINER_USERNS"] = "1"
         return kept
+
+
+def _squashes_by_zstd() -> bool:
+    # mksquashfs tells on stderr.
+    said = ran(["mksquashfs", "-help"])
+    return re.search(r"^\s*zstd\b", said.stdout + said.stderr, re.MULTILINE) is not None
 
 
 def _told(command: Sequence[str], what: str, place: Path, environment: Mapping[str, str]) -> None:
