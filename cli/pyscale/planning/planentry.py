@@ -140,7 +140,6 @@ class EntryPlan:
             image=None if settings["runtime"] == "native" else image,
             interpreter=older.python if older else None,
             # Ranks wait for each other: those that were started one by one might wait for ever.
-            layout="gang" if meets else settings["layout"] or step.layout,
             # What a step of the user's own reads may be no movie, which would tell its length.
             movie_frames=frames if sweep.is_weak or stage.runs_outside else None,
             windows=((0, frames),),
@@ -175,11 +174,6 @@ def _refuse_windows(
     flags = ["--scaling weak"] if sweep.is_weak and sweep.frameless is None else []
     if settings["chunks_per_worker"] > 1:
         flags.append(f"--set chunks_per_worker={settings['chunks_per_worker']}")
-    if settings["layout"] == "array" and in_one_job:
-        raise UserError(
-            f"--layout array starts each worker by itself, and ranks of {entry} wait for each "
-            "other and need one job: leave it out, or set it to gang"
-        )
     if flags:
         raise UserError(
             f"{' and '.join(flags)}: workers of {entry} have no windows of their own, as they are "
