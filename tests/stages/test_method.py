@@ -25,7 +25,7 @@ def method_of(stage, **params):
     [
         ("register_denoise", {}, "ANTs Translation, wavelets"),
         ("register_denoise", {"transform": "SyN", "denoiser": "none"}, "ANTs SyN"),
-        ("register_denoise", {"registration": False, "denoiser": "nlm"}, "non-local means"),
+        ("register_denoise", {"registration": False}, "wavelets"),
         ("segment", {}, "Cellpose 3.1, pyscale-tiny"),
         ("segment", {"model": "/home/me/mine"}, "Cellpose 3.1, mine"),
         ("segment", {"model": "cyto3", "estimate_diameter": True},

@@ -155,10 +155,14 @@ def _citation(dataset: Dataset) -> str:
 def method_of(stage: str, params: Mapping[str, Any], device: Device) -> Method:
     """The algorithm that parameters choose; the stage's name alone where they are another's."""
     declared = load_stage(stage)
-    try:
-        return declared.method(declared.params.model_validate(params), device)
-    except ValidationError:  # Another version of pyscale measured it, with other parameters.
-        return Method(stage)
+    # Another version of pyscale may have measured it, with parameters that are gone.
+    known = {name: params[name] for name in params if name in declared.params.model_fields}
+    for given in (params, known):
+        try:
+            return declared.method(declared.params.model_validate(given), device)
+        except ValidationError:
+            continue
+    return Method(stage)
 
 
 def adds_up(plan: Plan) -> bool:

@@ -74,8 +74,6 @@ class ReportOptions:
     """References to show though their work is another; "none" shows none at all."""
     own_references: bool = True
     """Whether the user's own references stand beside it, and not those of pyscale alone."""
-    pictures: bool = True
-    """Whether the page may show what is on the movie."""
 
 
 USUAL = ReportOptions()

@@ -16,7 +16,7 @@ from pyscale.planning.plan import Trial, TrialInput
 from pyscale.planning.suite import MOVIE, SLIDES, TRUTH, Suite, SuiteStage
 from pyscale.planning.sweep import FROM_OUTSIDE, Scaled, Sweep, trial_id
 from pyscale_stages.contract import Stage, StageParams
-from pyscale_stages.registry import STAGE_NAMES, load_stage
+from pyscale_stages.registry import load_stage
 from pyscale_stages.truth.reading import tells
 
 
@@ -208,8 +208,8 @@ def _refuse_runtime(entry: str, stage: Stage, params: StageParams, runtime: str)
             f"{entry} is a step without an image, and --runtime {runtime} runs "
             "tasks in images: give it one by --image or the key image, or use --runtime native"
         )
-    if stage.name not in STAGE_NAMES:
+    if stage.image is None and not stage.runs_outside:
         raise UserError(
-            f"{stage.name} is a stage of another package, of which there is no image: use "
-            "--runtime native, or make it a step with an image (docs/own-step.md)"
+            f"{stage.name} is a stage of another package, which declares no image of it: use "
+            "--runtime native, or declare one (docs/adding-a-stage.md)"
         )

@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from pyscale_stages.contract import Agreement, Device, Method, Slot, Stage, StageParams
+from pyscale_stages.image import Image
 from pyscale_stages.measured import Measured
 from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_pages
@@ -92,6 +93,8 @@ STAGE = Stage(
     inputs=(Slot("frames", "movie: OME-TIFF, or a folder of TIFF frames"),),
     output=OUTPUT,
     packages=("scipy",),
+    modules=("scipy.ndimage",),
+    image=Image(requirements=("scipy>=1.14.1",)),
     determinism="the same bytes, whatever the window",
     run=run,
     merge=merge,
