@@ -67,6 +67,7 @@ class JobBook:
             threading.Event().wait(POLL_S)
         return self._jobs
 
+
 def end_jobs(run: RunFolder, tell: Tell) -> int:
     """Cancel every job of a run and return when Slurm has ended them; say how many there were."""
     name = job_name(run.plan.run_id)

@@ -64,7 +64,6 @@ def make_plan(
             sweeps[name],
             settings,
             base=base,
-            on_site=site is not None,
             earlier=entries,
         )
     repeats, seed = settings["repeats"], settings["seed"]
