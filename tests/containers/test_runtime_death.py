@@ -101,7 +101,6 @@ def start_order(executor):
                 orders={folder: order},
                 at_once=1,
                 submitted=lambda jobs: controller.set_result(int(jobs[folder.name])),
-                taken_up=lambda: None,
             )
             end = pool.submit(executor.run, batch)
             return Started(folder, order, controller.result(), end)

@@ -87,14 +87,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "Where tasks run": {
         "executor": option("", "This machine, or a cluster with Slurm."),
         "site": option("SITE", "Cluster: a shipped name, or your .toml."),
-        "layout": option(
-            "",
-            "Slurm starts workers as an array of jobs, or all in one job.",
-            show_default="the suite's",
-        ),
-        "allocation": option(
-            "", "Hold one Slurm job for all trials, or submit jobs for each.", show_default="hold"
-        ),
         "runtime": option("", "Tasks start in this environment, or in images."),
     },
     "Course of the run": {

@@ -19,7 +19,6 @@ from pyscale.references.workid import work_id_of
 from pyscale.report.context import Command, Node, ReportContext, Work
 from pyscale.report.wording import ABSENT
 from pyscale.resources import shipped
-from pyscale.sbatch.held import is_held
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
@@ -50,7 +49,7 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
         settings={
             "executor": settings["executor"],
             **cluster,
-            **({"allocation": _allocation(run)} if is_held(plan) else {}),
+            **({"allocation": _allocation(run)} if plan.site else {}),
             "runtime": settings["runtime"],
             "cores and threads of each worker": plan.threads_in_words,
             **({} if plan.movie is None else of_movie),

@@ -264,9 +264,8 @@ def how_held(plan: Plan) -> Held | None:
     """How long workers held their cores; None where a job had more than it asked for."""
     if plan.site is None:
         return "machine"
-    layouts = {trial.layout for trial in plan.trials}
-    if len(layouts) != 1:
+    if len({trial.meets for trial in plan.trials}) != 1:
         return None
     if any(request.exclusive for request in (plan.site.request, *plan.site.override)):
         return None
-    return "gang" if "gang" in layouts else "task"
+    return "gang" if plan.trials[0].meets else "task"

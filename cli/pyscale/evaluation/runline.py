@@ -26,7 +26,7 @@ from pyscale_stages.wording import plural
 
 ALIKE = (
     *("truth", "axes", "device", "cpus_per_worker", "cache", "executor", "site"),
-    *("layout", "allocation", "chunks_per_worker", "scaling", "runtime", "against"),
+    *("chunks_per_worker", "scaling", "runtime", "against"),
     *("unlocked_images", "seed"),
 )
 """Settings in which two such runs must not differ; each has a flag."""
@@ -39,9 +39,6 @@ def run_line(plan: Plan, entries: Sequence[str], experiment: Experiment) -> str:
     settings = dict(plan.settings)
     if experiment.windows is not None:
         settings["chunks_per_worker"] = experiment.windows
-        if any(trial.layout == "gang" for trial in plan.trials if trial.entry in entries):
-            # The ranks of a gang have one window each.
-            settings["layout"] = "array"
     # Both versions of an entry are measured by the name of the new one.
     named = dict.fromkeys(plan.suite.stages[entry].version_of or entry for entry in entries)
     only = [] if {*named} == {*_own(plan).stages} else [*named]

@@ -159,7 +159,6 @@ def write_launch(
 ) -> None:
     """Record that the process of an order is there, and when its launcher and it began."""
     begin_utc, spawn_utc = times
-    array = os.environ.get("SLURM_ARRAY_JOB_ID")
     _write(
         task / "launch.json",
         token=order["token"],
@@ -167,10 +166,7 @@ def write_launch(
         pid=pid,
         node=node_name(),
         spawn_utc=spawn_utc.isoformat(),
-        # As squeue names it: 17, or 17_3 for an element of an array.
-        job_id=f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}"
-        if array
-        else os.environ.get("SLURM_JOB_ID"),
+        job_id=os.environ.get("SLURM_JOB_ID"),
         cpus=sorted(os.sched_getaffinity(0)),
     )
 

@@ -100,7 +100,6 @@ def _folded(suite: Suite, axes: Mapping[str, frozenset[str]], counted: Set[str])
                 stage=suite.stage_name(entry),
                 inputs=step.inputs,
                 params=params,
-                layout=step.layout,
                 truth=step.truth,
             )
         else:

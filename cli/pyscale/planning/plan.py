@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from pyscale.planning.baseversion import BaseVersion
 from pyscale.planning.sites import Site
-from pyscale.planning.suite import TRUTH, EntryName, Layout, Suite
+from pyscale.planning.suite import TRUTH, EntryName, Suite
 from pyscale.planning.traits import DATA
 from pyscale_stages.contract import Device, Record
 from pyscale_stages.registry import load_stage
@@ -69,7 +69,6 @@ class Trial(Record):
         None,
         description="Python of the environment that runs it; None is pyscale's own, or image's",
     )
-    layout: Layout = Field("array", description="How a cluster starts its workers")
     movie_frames: int | None = Field(
         None, description="Frames that count as its movie, from the first; None is all of them"
     )

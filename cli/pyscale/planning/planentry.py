@@ -101,7 +101,6 @@ class EntryPlan:
         settings: dict[str, Any],
         *,
         base: BaseVersion | None,
-        on_site: bool,
         earlier: Mapping[str, EntryPlan],
     ) -> EntryPlan:
         """The plan of an entry whose inputs, where entries make them, were planned `earlier`."""
@@ -114,7 +113,7 @@ class EntryPlan:
         meets = stage.meets_with(params)
         _refuse_runtime(name, stage, params, settings["runtime"])
         if meets or stage.sharing(params) != "windows":
-            _refuse_windows(name, sweep, settings, in_one_job=meets and on_site)
+            _refuse_windows(name, sweep, settings)
         moved = any(earlier[one].moved for one in step.inputs.values() if one in earlier)
         truth = sources.truth(step.truth)
         unjudged = sources.why_unjudged(stage.name, step.truth, moved=moved)
@@ -139,8 +138,6 @@ class EntryPlan:
             gpus=step.gpus if device == "cuda" else None,
             image=None if settings["runtime"] == "native" else image,
             interpreter=older.python if older else None,
-            # Ranks wait for each other: those that were started one by one might wait for ever.
-            layout="gang" if meets else settings["layout"] or step.layout,
             # What a step of the user's own reads may be no movie, which would tell its length.
             movie_frames=frames if sweep.is_weak or stage.runs_outside else None,
             windows=((0, frames),),
@@ -168,18 +165,11 @@ class EntryPlan:
         )
 
 
-def _refuse_windows(
-    entry: str, sweep: Sweep, settings: Mapping[str, Any], *, in_one_job: bool
-) -> None:
+def _refuse_windows(entry: str, sweep: Sweep, settings: Mapping[str, Any]) -> None:
     """Raise where a flag tells of windows, and workers of an entry have none of their own."""
     flags = ["--scaling weak"] if sweep.is_weak and sweep.frameless is None else []
     if settings["chunks_per_worker"] > 1:
         flags.append(f"--set chunks_per_worker={settings['chunks_per_worker']}")
-    if settings["layout"] == "array" and in_one_job:
-        raise UserError(
-            f"--layout array starts each worker by itself, and ranks of {entry} wait for each "
-            "other and need one job: leave it out, or set it to gang"
-        )
     if flags:
         raise UserError(
             f"{' and '.join(flags)}: workers of {entry} have no windows of their own, as they are "

@@ -49,11 +49,6 @@ def make_plan(
     _refuse_unknown_stages(
         suite, only, {"parameters": settings["stages"], "an image": settings["images"]}
     )
-    if settings["layout"] == "gang" and settings["chunks_per_worker"] > 1:
-        raise UserError(
-            f"--layout gang starts all workers at once, each on one window, so it takes no --set "
-            f"chunks_per_worker={settings['chunks_per_worker']}: leave one of the two out"
-        )
     measured = _measured(suite, only)
     place = None
     if suite.entries_that(measures_alone):
@@ -69,7 +64,6 @@ def make_plan(
             sweeps[name],
             settings,
             base=base,
-            on_site=site is not None,
             earlier=entries,
         )
     repeats, seed = settings["repeats"], settings["seed"]

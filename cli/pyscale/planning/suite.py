@@ -18,8 +18,6 @@ from pyscale_stages.errors import StageError
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean
 
-Layout = Literal["array", "gang"]
-"""An array of independent tasks, or one allocation with a rank for each worker."""
 MOVIE = "movie"
 """The name by which a suite calls the dataset itself."""
 PLACE = "place"
@@ -62,9 +60,6 @@ class SuiteStage(Record):
         "that feeds it",
     )
     params: dict[str, JsonValue] = Field({}, description="Stage parameters")
-    layout: Layout = Field(
-        "array", description="How a cluster starts its workers: each by itself, or all at once"
-    )
     truth: Literal["camera", "specimen"] | None = Field(
         None, description="Coordinates in which a synthetic movie's truth fits this output"
     )

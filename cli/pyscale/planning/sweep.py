@@ -155,7 +155,7 @@ class Scaled:
             threads=step.cores,
             shares_cores=step.shares_cores,
             # The workers of a gang run at once, so each has one window.
-            chunks=1 if reference.layout == "gang" else chunks_per_worker,
+            chunks=1 if reference.meets else chunks_per_worker,
             grows=sweep.is_weak or sweep.frameless is not None,
         )
 

@@ -35,7 +35,7 @@ from pyscale.store.provenance import ImageFile
 
 SUBMIT_FILE = "submit.sh"
 MEASURING = (
-    *("repeats", "cache", "executor", "layout", "retries", "keep_outputs"),
+    *("repeats", "cache", "executor", "retries", "keep_outputs"),
     "against",
 )
 """Flags that say how to measure, of which scripts know nothing."""
