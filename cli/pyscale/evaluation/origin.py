@@ -91,15 +91,10 @@ def facts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         "Input": dict(_input(plan, manifest["input"]["files"])),
         "Folder measured": {"path": str(plan.place)} if plan.place else {},
         "Code": dict(_code(manifest)),
-        "Measured against": {} if plan.base is None else {"base": str(plan.base)},
         "Images": dict(_images(manifest["containers"] or {})),
         **{
-            f"Versions in {stage}{which}": dict(versions.get(stage, {}))
-            for stage in dict.fromkeys(map(plan.suite.stage_name, plan.suite.stages))
-            for which, versions in (
-                ("", manifest["versions"]),
-                (", base", (manifest.get("base") or {}).get("versions", {})),
-            )
+            f"Versions in {name}": dict(versions)
+            for name, versions in (manifest["entry_versions"] or manifest["versions"]).items()
         },
         "Settings": facts_of(plan, manifest, (), entries)["settings"],
     }

@@ -19,7 +19,6 @@ from pyscale.images.transfer import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.trialrecords import TrialRecords
 from pyscale.measuring.trialrunner import TrialRunner
-from pyscale.planning.baseversion import read_base, with_base
 from pyscale.planning.everynode import nodes_for, on_every_node
 from pyscale.planning.plan import Plan
 from pyscale.planning.planentry import Dataset
@@ -30,8 +29,8 @@ from pyscale.planning.suite import Suite, suite_of
 from pyscale.planning.sweep import powers_of_two
 from pyscale.progress.course import Course
 from pyscale.report.results import Results
-from pyscale.runtimes.base import fitted_to_base
 from pyscale.runtimes.frozen import runtime_of
+from pyscale.runtimes.versions import fitted_to_versions
 from pyscale.sbatch.held import why_not_held
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder, new_run_id
@@ -61,10 +60,6 @@ def plan_run(
     site = load_site(settings.site) if settings.executor == "slurm" else None
     suite = measured_suite(suite_of(named), settings, site or scripts_for, only)
     suite = with_images_here(suite, ImageFolder(settings.images_folder), TerminalReport())
-    base = None
-    if settings.against is not None:
-        base = read_base(settings.against, settings.runtime)
-        suite = with_base(suite, base)
     nodes = nodes_for(suite, only, settings, site)
     dataset, own_data = None, {}
     if suite.reads_data:
@@ -84,10 +79,9 @@ def plan_run(
         workers=workers,
         only=only,
         site=site,
-        base=base,
         own_data=own_data,
     )
-    plan = fitted_to_base(on_every_node(plan, nodes))
+    plan = fitted_to_versions(on_every_node(plan, nodes))
     if site is not None:
         refuse_shared_gpus(plan)
         plan = with_allocation(plan, site)

@@ -91,10 +91,12 @@ def _refuse_workers(plan: Plan, sweep: Sweep, new: Sequence[int]) -> None:
         )
     if any(trial.nodes for trial in plan.trials):
         raise UserError("--workers: this run has one worker on each node: extend it by --repeats")
-    if plan.base is not None or any(step.beside for step in plan.suite.stages.values()):
+    if plan.compared:
         # Their outputs are set side by side in the first block of each N.
-        of = "devices or other values side by side" if plan.base is None else "two versions"
-        raise UserError(f"--workers: this is a run of {of}: extend it by --repeats, or start anew")
+        raise UserError(
+            "--workers: this is a run of devices or other values side by side: extend it by "
+            "--repeats, or start anew"
+        )
     if sweep.frameless is None and sweep.is_weak and new[-1] > max(sweep.workers):
         raise UserError(
             f"--workers {new[-1]}: in weak scaling the largest N has the whole movie, and that of "

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pyscale.planning.baseversion import BaseVersion
 from pyscale.planning.plan import Trial
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import TABLES, TASKS_FILE
@@ -80,12 +79,13 @@ def add_actions(
     pyscale = _pyscale(crate, manifest)
     release = {"softwareVersion": manifest["pyscale"]["version"]}
     stages = {
-        (name, False): _stage(crate, name, versions, release)
+        name: _stage(crate, name, versions, release)
         for name, versions in manifest["versions"].items()
     } | {
-        # The release of what the run was measured against is not known.
-        (name, True): _stage(crate, name, versions, {}, plan.base)
-        for name, versions in (manifest.get("base") or {}).get("versions", {}).items()
+        # The release of a version of its own is not known.
+        trial.entry: _stage(crate, trial.stage, own, {}, trial)
+        for trial in plan.trials
+        if (own := manifest["entry_versions"].get(trial.entry))
     }
     images = _images(crate, manifest)
     hardware = [
@@ -111,8 +111,7 @@ def add_actions(
         own = rows.get(trial.id, [])
         failed = [row for row in own if row["status"] == "failed"]
         # A trial under way, or one that left no word of its software, is not described.
-        is_base = plan.suite.stages[trial.entry].version_of is not None
-        instrument = stages.get((trial.stage, is_base))
+        instrument = stages.get(trial.entry, stages.get(trial.stage))
         if instrument is None or (len(own) < len(trial.tasks) and not failed):
             continue
         fed = inputs if trial.reads_movie else []
@@ -251,9 +250,9 @@ def _stage(
     name: str,
     versions: Mapping[str, str],
     release: Mapping[str, str],
-    base: BaseVersion | None = None,
+    own: Trial | None = None,
 ) -> Entity:
-    """A stage, of pyscale itself or of what a run was measured against."""
+    """A stage, of pyscale itself or of a version that a trial ran."""
     stage = load_stage(name)
     packages = []
     # The record names devices and drivers too, which are no packages.
@@ -266,10 +265,12 @@ def _stage(
         )
     return _software(
         crate,
-        f"#stage-{name}{'-base' if base else ''}",
-        name=f"stage {name} of pyscale{', base version' if base else ''}",
+        f"#stage-{name if own is None else own.entry}",
+        name=f"stage {name} of pyscale",
         **release,
-        description=f"{stage.summary} As in {base}" if base else stage.summary,
+        description=stage.summary
+        if own is None
+        else f"{stage.summary} As in {own.interpreter or own.image}",
         softwareRequirements=packages,
     )
 

@@ -72,6 +72,7 @@ def test_of_thousands_of_files_some_are_named(make):
         "python": "3.11",
         "containers": None,
         "versions": {},
+        "entry_versions": {},
         "hardware": {},
     }
     found = origin.facts(make(), manifest)
