@@ -1,9 +1,9 @@
 """Claim: comparing and measuring label images grows with the number of cells, not its square.
 
-Three steps on frames of 200, 2,000 and 20,000 cells, 200 pixels a cell: contacts on the OpenCL
-device, the nearest cell, and the matching of two segmentations. Each is done with matrices of
-all cells by all cells, and as the stages do it; both must find the same. Every measurement has
-a process of its own, whose growth in memory is that of the step.
+Three steps on frames of 200, 2,000 and 20,000 cells, 200 pixels a cell: contacts, the nearest
+cell, and the matching of two segmentations. Each is done with matrices of all cells by all cells,
+and as the stages do it; both must find the same. Every measurement has a process of its own, whose
+growth in memory is that of the step.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from pyscale_stages.contact.labels import DenseLabels, densify
 from pyscale_stages.contact.neighbours import nearest
-from pyscale_stages.contact.strips import Layout, capacity_for, layout_of
 from pyscale_stages.segment.agreement import match_cells
 
 CELLS = (200, 2_000, 20_000)
@@ -101,24 +100,25 @@ def _status_bytes(key: str) -> int:
 
 
 def contacts(n_cells: int, matrices: bool) -> Callable[[], Answer]:
-    """Count the contacts of all cells on the device, in one matrix or in strips."""
+    """Count the contacts of all cells: in a matrix of the device, or by NumPy."""
     from pyscale_stages.contact.pixels import (
         build_kernels,
+        capacity_for,
         import_pyclesperanto,
         measure,
+        measure_by_numpy,
         select_device,
     )
 
-    import_pyclesperanto()
-    select_device("cpu")
     cells = [densify(labels(n_cells, 9.0))]
-    capacity = capacity_for(n_cells)
-    whole = Layout(len(cells[0].image), capacity, capacity)
-    layout = whole if matrices else layout_of(cells)
-    build_kernels(1, (cells[0].image.shape[0], cells[0].image.shape[1]), layout)
+    capacity = capacity_for(cells)
+    if matrices:
+        import_pyclesperanto()
+        select_device("cpu")
+        build_kernels(1, (cells[0].image.shape[0], cells[0].image.shape[1]), capacity)
 
     def step() -> Answer:
-        pairs = measure(cells, layout).pairs
+        pairs = (measure(cells, capacity) if matrices else measure_by_numpy(cells)).pairs
         return pairs.a, pairs.b, pairs.contact_px
 
     return step

@@ -62,7 +62,7 @@ def main() -> int:
     denoisers = {
         "none": lambda frame: frame,
         "Gaussian 1 px": gaussian,
-        **{name: denoiser(name) for name in ("wavelet", "nlm", "ants")},
+        **{name: denoiser(name) for name in ("wavelet", "ants")},
     }
     quality(denoisers, images)
     cells_found(denoisers, images["nuclei"])

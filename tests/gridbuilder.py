@@ -11,7 +11,7 @@ from pyscale.analysis.trials import trial_table
 from pyscale.store.tables import call_schema
 from runbuilder import RunBuilder
 
-POINT = {"family": "segment", "threads": 2, "gpu_sharing": "own"}
+POINT = {"family": "segment", "threads": 2}
 POINT |= {"cache_asked": "warm", "cache_state": "warm"}
 
 

@@ -97,9 +97,7 @@ def _trial(run, name, point, count, block, random, builds, with_parts, compared)
         stage=name,
         beside=compared,
         threads=4,
-        gpu_sharing="own" if on_gpu else None,
         gpu_own_peak_bytes=int(2**28 + 6e2 * length_px**2) if on_gpu else None,
-        gpu_energy_j=20 + 40 * length_px**2 / 1e6 if on_gpu else None,
     )
 
 

@@ -36,7 +36,6 @@ PLACE = {
     "place_filesystem": "nfs4",
     "place_device": "remote",
     "place_options": "rw,vers=4.2,rsize=1048576",
-    "fio": "fio-3.33",
 }
 MOVIE_BYTES = 96 * 10**6
 OF_ALL = {"hardware": (HARDWARE,), "threads": 4, "input_storage": "nfs4 on remote"}
@@ -48,7 +47,6 @@ STORAGE = {
     "particle_sequential_read_direct": (1, 350.0, 262 * MB, "direct"),
     "particle_sequential_read_warm": (1, 9000.0, 262 * MB, "warm"),
     "particle_random_read_cold": (1, 120.0, 262 * MB, "verified-cold"),
-    "fio_sequential_read_cold": (1, 505.0, 262 * MB, "verified-cold"),
     "parallel_read_cold": ((1, 2, 4), 500.0, 262 * MB, "verified-cold"),
 }
 """With so many readers the rate grows by 60 % with each doubling."""
@@ -97,7 +95,7 @@ ABOUT_THE_RUN = Measured(
     version="0.1.0",
     created_at=1773747744.0,
     movies=3,
-    params={"storage": {"stack": "laptop"}, "kernels": {"preset": "laptop"}},
+    params={"storage": {"particles": 1000}, "kernels": {"poses": 64}},
     folder="/scratch",
     stamps={
         "node1": {

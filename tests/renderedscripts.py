@@ -92,10 +92,10 @@ def own_ranks():
     return Suite.model_validate({"name": "mine", "summary": "Mine", "stages": {"mine": step}})
 
 
-def submitted(site, nodes=(), **changes):
+def submitted(site, **changes):
     """Scripts of the jobs of a trial at N = 2, as a run submits them."""
     plan = planned(load_suite("pipeline"), Dataset(MOVIE, frames=8), **changes)
-    one = plan.trial("segment-n2-b1").model_copy(update={"nodes": nodes} if nodes else {})
+    one = plan.trial("segment-n2-b1")
     return {
         each.batch_name: script(site, each, run_id="one", folder=Path("/my runs/one"))
         for each in submissions(plan, one)
@@ -165,10 +165,6 @@ SHOWN = {
     "jobs": lambda: (submitted(PLAIN, chunks_per_worker=3), None),
     "jobs of a gang": lambda: (
         submitted(MODULES, layout="gang", device="cuda"),
-        None,
-    ),
-    "jobs on named nodes": lambda: (
-        submitted(PLAIN, ("n1", "n2"), layout="gang"),
         None,
     ),
 }

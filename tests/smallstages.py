@@ -14,14 +14,10 @@ SMALL = {
         "readers": [1, 2],
         "block_bytes": 4096,
         "repeats": 1,
-        "fio": False,
     },
     "decompress": {"frames": 3, "height_px": 64, "width_px": 96, "repeats": 2, "threads": [1, 2]},
     "kernels": {
         "repeats": 2,
-        "fft_2d_px": 32,
-        "fft_images": 2,
-        "fft_3d_px": 16,
         "map_px": 48,
         "cutoffs": 4,
         "micrographs": 1,
@@ -35,14 +31,11 @@ SMALL = {
         "marginal_poses": 2,
         "transfer_max_bytes": 1 << 14,
         "allocation_bytes": 1 << 16,
-        "launches": 5,
-        "triad_elements": 1 << 12,
-        "matrix_size": 32,
     },
 }
 FEW = {
     "storage": {"movie_formats": ["mrc"], "movies": 1, "readers": [1]},
     "decompress": {"codecs": ["mrc", "tiff_zlib"], "repeats": 1, "threads": [1]},
-    "kernels": {"tests": ["triad", "disk_single_linear10_max_C1"]},
+    "kernels": {"tests": ["allocation", "disk_single_linear10_max_C1"]},
 }
 """The same with few tests."""

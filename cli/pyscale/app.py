@@ -132,29 +132,19 @@ def hardware(json: bool = JSON) -> None:
     listings.show_hardware(as_json=json)
 
 
-@app.command(**helped("pyscale doctor", "pyscale doctor --partition gpu"))
+@app.command(**helped("pyscale doctor", "pyscale doctor --suite device --device cuda"))
 def doctor(
     suite: str = option("SUITE", "Suite to run.", default="pipeline"),
     device: str | None = option("[cpu|cuda|mps]", "Device to compute on."),
-    partition: str | None = option(
-        "NAME", "Ask every node of this Slurm partition, by a job each."
-    ),
-    site: str | None = option("SITE", "Ask the nodes that jobs for this site go to."),
-    wait: float = option("MINUTES", "Longest wait for the nodes.", default=5.0, min=0),
     json: bool = JSON,
 ) -> None:
     """Check what can run here, and what is missing.
 
-    Names the line that would install it. With --partition or --site, each node is checked. The
-    exit code is 1 where a run would fail.
+    Names the line that would install it. The exit code is 1 where a run would fail.
     """
     from pyscale.doctor import command
 
-    raise typer.Exit(
-        command.doctor(
-            suite, device=device, partition=partition, site=site, wait_min=wait, as_json=json
-        )
-    )
+    raise typer.Exit(command.doctor(suite, device=device, as_json=json))
 
 
 @config_app.command("show", **helped("pyscale config show --json"))

@@ -77,10 +77,6 @@ class Settings(BaseSettings):
     with_system: bool = Field(
         False, description="Whether to measure too, in brief, what the node can do"
     )
-    every_node: bool = Field(
-        False,
-        description="Whether one worker measures each node of the site's partition, all at once",
-    )
     axes: str | None = Field(
         None, description="Axes of the movie, like TYX, where its file has none or wrong ones"
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
+from pyscale_stages.image import Image
 from pyscale_stages.measured import Measured
 from pyscale_stages.method import Method as Method  # noqa: PLC0414 - what stages import from here
 from pyscale_stages.needs import Needs
@@ -49,8 +50,6 @@ one piece of work; or each does all of it."""
 Work = Literal["split", "own", "shared", "each"]
 """How N workers stand to the work of a stage: they split windows of it; as ranks that meet, each
 has as much of its own, or all share one piece; or each does all of it by itself."""
-GpuSharing = Literal["own", "time_slicing", "mps"]
-"""A GPU for each worker; one for all, by turns; one for all, at once by NVIDIA's MPS."""
 
 
 class StageParams(Record):
@@ -170,12 +169,6 @@ class Counters(Record):
     gpu_mean_utilisation: Amount | None = Field(None, description="Mean GPU use, 0 to 1")
     gpu_own_peak_bytes: Bytes | None = Field(
         None, description="Peak memory that the task's own library held on the accelerator"
-    )
-    gpu_energy_j: Amount | None = Field(
-        None, description="Energy of the GPU over the task, of all that ran on it"
-    )
-    cpu_energy_j: Amount | None = Field(
-        None, description="Energy of the node's processors over the task, of all that ran on them"
     )
 
 
@@ -333,8 +326,12 @@ class Stage:
     """Folders beside its own that its image holds, which stages share."""
     has_models: bool = False
     """Whether its image holds the models that come with pyscale."""
-    image: Callable[[Any], str] | None = None
-    """Name of the image for given parameters; None is the stage's own name."""
+    image: Image | None = None
+    """Its container image, which has its name; None where it runs in none."""
+    other_images: Mapping[str, Image] = field(default_factory=dict)
+    """Images that other parameters need, by name."""
+    image_name: Callable[[Any], str] | None = None
+    """Which of them given parameters need; None where there is one."""
     surroundings: Callable[[Any], Surroundings] = lambda _params: Surroundings()
     """What the stage takes from the machine beside its inputs, with given parameters."""
     room_bytes: Callable[[Any], int] = lambda _params: 0

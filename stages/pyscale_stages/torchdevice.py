@@ -83,7 +83,7 @@ def _why_unusable(device: torch.device, said: str) -> tuple[str, str]:
     if _TAKEN in said:
         return (
             "another process uses the GPU, which is set to serve one at a time",
-            "let one worker use each GPU, share it by gpu_sharing = mps, or ask the "
+            "let one worker use each GPU, start NVIDIA's MPS, or ask the "
             "administrator to set its compute mode to Default",
         )
     return short(said), _WAY_OUT[device.type]

@@ -42,9 +42,9 @@ class Trying:
         """Say what begins now."""
         self._line(step=what)
 
-    def ok(self, check: str, sentence: str, value: str = "") -> None:
+    def ok(self, check: str, sentence: str) -> None:
         """Tell that something is well."""
-        self._found(check, "ok", sentence, value=value)
+        self._found(check, "ok", sentence)
 
     def warning(self, check: str, sentence: str, remedy: str, **more: str) -> None:
         """Tell of something that is not as one would think."""
@@ -72,13 +72,13 @@ class Trying:
         if not all(self._imports(name, extra) for name in names):
             return
         python = f"Python {'.'.join(map(str, sys.version_info[:3]))}"
-        versions = {
-            package: f"{package} {version}"
-            for package, version in installed_versions(self.stage.packages).items()
-            if version != "not installed"
-        }
-        own = [said for package, said in versions.items() if package in self.stage.packages]
-        self.ok("libraries", ", ".join([python, *own]), ", ".join([python, *versions.values()]))
+        versions = installed_versions(self.stage.packages)
+        own = [
+            f"{package} {version}"
+            for package, version in versions.items()
+            if package in self.stage.packages and version != "not installed"
+        ]
+        self.ok("libraries", ", ".join([python, *own]))
         try:
             self.stage.needs.try_out(self)
         except StageError as error:
@@ -166,17 +166,15 @@ class Trying:
         built = torch.cuda.get_arch_list()
         card = f"sm_{major}{minor}"
         said = f"torch {torch.__version__} for {', '.join(built)}; the card is {name} ({card})"
-        value = f"{name}, torch {torch.__version__}"
         # Binaries of one major version run on its later minor ones.
         of_major = [arch.removeprefix(f"sm_{major}").rstrip("af") for arch in built]
         if any(each.isdigit() and int(each) <= minor for each in of_major):
-            self.ok("gpu", said, value=value)
+            self.ok("gpu", said)
         else:
             self.warning(
                 "gpu",
                 f"{said}: it has no binary for the card and compiles at each start",
                 "install a build of torch that lists the card's architecture",
-                value=value,
             )
 
 

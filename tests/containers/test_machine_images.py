@@ -21,7 +21,6 @@ movie_side_px = 64
 small_files = 5
 readers = [1, 2]
 repeats = 1
-fio = false
 
 [stages.decompress]
 frames = 2
@@ -31,10 +30,7 @@ threads = [1]
 repeats = 1
 
 [stages.kernels]
-tests = ["fft_2d", "triad", "matrix_product"]
-fft_2d_px = 64
-triad_elements = 4096
-matrix_size = 64
+tests = ["allocation", "picking"]
 repeats = 2
 """
 RUN_SYSTEM = ("run", "system", "--device", "cpu", "--repeats", "1", "--set", "keep_outputs=all")

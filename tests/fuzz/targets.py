@@ -5,8 +5,6 @@ To add a target, write its two functions and name them in `TARGETS`.
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import shutil
 from collections.abc import Callable, Sequence
@@ -127,7 +125,7 @@ def read_slide(path):
 
 def make_tables(folder):
     """Tables of wall times, of trials and of tasks."""
-    trials = ["stage,workers,wall_s,repeat,energy_j"]
+    trials = ["stage,workers,wall_s,repeat,work"]
     tasks = ["stage,workers,repeat,task,wall_s,start,end,cpus,node"]
     for workers in (1, 2, 4):
         for repeat in range(3):
@@ -153,16 +151,13 @@ def make_traces(folder):
     """Traces of every format, each named by it."""
     day = "2026-03-17T11:4"
     dates = [f"{day}0:24|{day}{n}:25|{day}{n}:59" for n in range(3)]
-    job = {"cpus": 2, "total_memory": 8 << 30, "used_memory": 3 << 30, "total_time": 80.5}
-    told = json.dumps({"gpus": 0, "nodes": {"n1": job}, "total_time": 90})
-    comment = "JS1:" + base64.b64encode(gzip.compress(told.encode(), mtime=0)).decode()
     sacct = ["JobID|JobIDRaw|State|Submit|Start|End|ElapsedRaw|TotalCPU|AllocCPUS|NTasks|NodeList|"
-             "ReqMem|MaxRSS|AllocTRES|ConsumedEnergyRaw|AdminComment|JobName"]  # fmt: skip
+             "ReqMem|MaxRSS|AllocTRES|JobName"]  # fmt: skip
     for n, date in enumerate(dates):
         tres = "cpu=2,mem=2000M,node=1,gres/gpu=1"
         for step, name in (("", "segment"), (".batch", "batch")):
-            told_of = f"COMPLETED|{date}|34|00:30.500|2|1|n1|2000M|110145536|{tres}|700"
-            sacct.append(f"100_{n}{step}|{100 + n}{step}|{told_of}|{comment}|{name}")
+            told_of = f"COMPLETED|{date}|34|00:30.500|2|1|n1|2000M|110145536|{tres}"
+            sacct.append(f"100_{n}{step}|{100 + n}{step}|{told_of}|{name}")
     (folder / "sacct").write_text("\n".join(sacct))
     fields = "task_id hash name status attempt submit duration realtime %cpu peak_rss cpus memory"
     nextflow = ["\t".join(fields.split())]
@@ -177,11 +172,9 @@ def make_traces(folder):
     (folder / "snakemake").write_text(f"{columns}\n{line}\n")
     lines = dict(zip(columns.split("\t"), line.split("\t"), strict=True)) | {"s": 6.5, "threads": 2}
     (folder / "snakemake.json").write_text(json.dumps(lines))
-    (folder / "jobstats.json").write_text(told)
-    (folder / "jobstats").write_text(comment)
 
 
-OPTIONS = {"snakemake": {"workers": "workers"}, "jobstats": {"workers": "cpus", "stage": "a"}}
+OPTIONS = {"snakemake": {"workers": "workers"}}
 
 
 def read_trace(path):

@@ -27,7 +27,6 @@ small_files = 4
 readers = [1]
 modes = ["warm"]
 repeats = {repeats}
-fio = false
 """
 MINE = b"no input of anybody's"
 

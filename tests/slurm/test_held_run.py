@@ -125,3 +125,28 @@ def test_a_trial_that_is_not_likely_to_fit_waits_for_the_next_job(runs):
     runs.copied(runs.command(*runs.on_cluster(*words, site=site)), jobs=2)
     (ended,) = runs.events("allocation_ended")
     assert "no time for the next trial" in ended.detail
+
+
+ON_THE_GPU = """
+[[override]]
+device = "cuda"
+partition = "gpu"
+gpus = 1
+"""
+
+
+def test_stages_of_another_partition_have_a_job_of_their_own_after_those_that_feed_them(runs):
+    suite = runs.home / "three.toml"
+    third = CHAIN.partition("[stages.second]")[2].replace('"first"', '"second"')
+    suite.write_text(
+        CHAIN.replace("[stages.second]", '[stages.second]\ndevice = "cuda"')
+        + f"\n[stages.third]{third}"
+    )
+    words = (suite, "--data", runs.data, "--cache", "asis", "--repeats", "2")
+    site = runs.site(more=ON_THE_GPU)
+    runs.copied(runs.command(*runs.on_cluster(*words, site=site)), jobs=3)
+    tasks = build_tables(runs.run).tasks.filter(pl.col("verb") == "run")
+    jobs = dict(tasks.select("stage", "job_id").unique().iter_rows())
+    assert [jobs[stage] for stage in ("first", "second", "third")] == sorted(set(jobs.values()))
+    (node,) = set(tasks.filter(pl.col("stage") == "second")["node"])
+    assert node == runs.slurm.nodes[-1]

@@ -55,7 +55,6 @@ SMALL = {
     "readers": [1],
     "modes": ["cold"],
     "repeats": 1,
-    "fio": False,
 }
 
 

@@ -1,8 +1,8 @@
-"""Costs of trials: core-hours, GPU-hours, money and energy, also per unit of work."""
+"""Costs of trials: core-hours, GPU-hours, and money, also per unit of work."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from typing import Literal, Self
 
@@ -17,7 +17,7 @@ Held = Literal["task", "gang", "machine"]
 do. "gang": all until the slowest ends, and one for the merge. "machine": all until the trial ends,
 as a workstation does, or one allocation for everything."""
 
-COSTS = ("core_hours", "gpu_hours", "money", "energy_j")
+COSTS = ("core_hours", "gpu_hours", "money")
 
 
 class Prices(Record):
@@ -49,7 +49,7 @@ def trial_costs(
     """Price every trial: add `held_s`, the worker-seconds that are paid for, and `COSTS`.
 
     `held` is what is held while workers wait for each other; None where that is not known, so that
-    only energy is. Money is null where GPUs or cores are held, or may be, whose price is not known.
+    nothing is. Money is null where GPUs or cores are held, or may be, whose price is not known.
     """
     held_s = {
         "task": pl.col("busy_s"),
@@ -70,16 +70,13 @@ def trial_costs(
     )
 
 
-def held_on_one_machine(
-    trials: pl.DataFrame, cpus_of: Mapping[str, int], sharing: Collection[str] = ()
-) -> pl.DataFrame:
+def held_on_one_machine(trials: pl.DataFrame, cpus_of: Mapping[str, int]) -> pl.DataFrame:
     """Give trials that asked nobody for cores or GPUs what each worker had for itself, if known."""
     alone = ~pl.col("oversubscribed")
-    own_gpu = alone & ~pl.col("stage").is_in(list(sharing))
     cpus = pl.col("stage").replace_strict(dict(cpus_of), default=None, return_dtype=pl.Int64)
     return trials.with_columns(
         requested_cpus=pl.when(alone).then(cpus),
-        requested_gpus=pl.when(own_gpu).then((pl.col("device") != "cpu").cast(pl.Int64)),
+        requested_gpus=pl.when(alone).then((pl.col("device") != "cpu").cast(pl.Int64)),
     )
 
 

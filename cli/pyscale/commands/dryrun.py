@@ -38,7 +38,7 @@ from pyscale.planning.traits import measures_alone
 from pyscale.progress.course import usual_s
 from pyscale.progress.statusview import duration
 from pyscale.report.wording import listing
-from pyscale.sbatch.held import held_by, is_held, limit_of, why_not_held
+from pyscale.sbatch.held import held_trials, is_held, why_not_held
 from pyscale.slurm.commands import default_partition, sinfo
 from pyscale.store.folder import submissions_of
 from pyscale_stages.wording import plural
@@ -123,31 +123,31 @@ def show(plan: Plan, found: Sequence[Finding], *, verbose: bool = False) -> None
 def _show_held(plan: Plan, site: Site) -> None:
     """Print the script of the one job, and what it costs beside jobs for each trial."""
     folder = submissions_of(Path(plan.settings["runs_folder"]).resolve() / plan.run_id)
-    held = held_by(plan, site)
-    times = times_of(plan, site, plan.trials, held)
-    for number, time_min in enumerate(times, start=1):
-        text = script_of(held_parameters(plan, site, held, time_min), folder)
+    jobs = [
+        (one, time_min)
+        for one in held_trials(plan, site)
+        for time_min in times_of(plan, site, one.trials, one.held)
+    ]
+    for number, (one, time_min) in enumerate(jobs, start=1):
+        text = script_of(held_parameters(plan, site, one.held, time_min), folder)
         after = ", after the one before" if number > 1 else ""
+        of = f": {listing(dict.fromkeys(t.entry for t in one.trials))}" if len(jobs) > 1 else ""
         # The command's answer, as it is: no line of it is to be broken.
-        print(f"==> allocation {number} of {len(times)}{after} <==", "", text, sep="\n")  # noqa: T201
+        print(f"==> allocation {number} of {len(jobs)}{after}{of} <==", "", text, sep="\n")  # noqa: T201
     _show_ways(plan, site)
 
 
 def _show_ways(plan: Plan, site: Site) -> None:
     """Print what holding one job costs, and what jobs for each trial do."""
-    held = held_by(plan, site)
-    limit_min = limit_of(held)
     known_s: dict[str, float] = {}
     for way in ("each", "hold"):
         settings = {**plan.settings, "allocation": way}
         # usual_s takes only runs that got their jobs in the same way.
         known_s |= usual_s(plan.model_copy(update={"settings": settings}))
-    request = held.slot.request
-    node_cores = _node_cores(request.partition) if request.exclusive else None
-    both = ways(plan, site, held, known_s, longest_min=limit_min, node_cores=node_cores)
+    both = ways(plan, site, held_trials(plan, site), known_s, cache(_node_cores))
     unknown = len(plan.trials) - len(known_s)
     prices = prices_of(plan)
-    print("One job for all trials (hold), and jobs for each trial (each):")  # noqa: T201
+    print("Jobs that hold nodes for all trials (hold), and jobs for each trial (each):")  # noqa: T201
     answer(_waits_table(both) if unknown else _ways_table(both, prices))
     hold, each = both
     held_hours = [way.core_hours for way in both if way.core_hours is not None]
@@ -282,7 +282,6 @@ def _trials(plan: Plan) -> Table:
     # Ranks load patches for as long as they are told, or share an image; the machine takes no data.
     shares_frames = Sweep.of(plan).frameless is None
     has_threads = any(trial.threads for trial in plan.trials)
-    is_shared = any(trial.gpu_sharing != "own" for trial in plan.trials)
     in_images = any(trial.image for trial in plan.trials)
     rows = []
     for position, trial in enumerate(plan.trials, start=1):
@@ -299,7 +298,6 @@ def _trials(plan: Plan) -> Table:
                 "input": ", ".join(sources) if sources else None,
                 "device": trial.device,
                 "threads": str(plan.threads_of(trial)) if has_threads else None,
-                "GPU\nsharing": trial.gpu_sharing if is_shared and trial.device == "cuda" else None,
                 "image": (trial.image or "none") if in_images else None,
             }
         )

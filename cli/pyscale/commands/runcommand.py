@@ -90,7 +90,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "allocation": option(
             "", "Hold one Slurm job for all trials, or submit jobs for each.", show_default="hold"
         ),
-        "every_node": option(None, "Measure each node of the site's partition, all at once."),
         "runtime": option("", "Tasks start in this environment, or in images."),
     },
     "Course of the run": {

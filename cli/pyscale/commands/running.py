@@ -26,7 +26,6 @@ from pyscale.executors.local import LocalExecutor
 from pyscale.executors.placement import local_placement
 from pyscale.executors.protocol import Executor
 from pyscale.executors.slurm import SlurmExecutor
-from pyscale.executors.submission import refuse_shared_gpus
 from pyscale.interruption import ignored
 from pyscale.measuring.benchmark import benchmark, plan_run
 from pyscale.measuring.holding import Holder
@@ -146,8 +145,6 @@ def extend(
         # Another pyscale may have extended it meanwhile.
         run = RunFolder(run.path)
         plan = extended(run.plan, repeats, asked)
-        if plan.site is not None:
-            refuse_shared_gpus(plan)
         if strict:
             _refuse_blind_gate(plan)
         warn_of_sharing(plan)
@@ -317,7 +314,7 @@ def warn_of_sharing(plan: Plan) -> None:
     for trial in plan.trials:
         threads = plan.threads_of(trial)
         placement = local_placement(threads)
-        place = placement.of(0, trial.processes, trial.device, trial.gpu_sharing, trial.gpus)
+        place = placement.of(0, trial.processes, trial.device, trial.gpus)
         if place.shared:
             by_cores = trial.processes > placement.most_workers
             what = f"{threads} core(s)" if by_cores else "GPUs"

@@ -39,7 +39,7 @@ def containers(subject: Subject) -> Iterator[Finding]:
     setuid = installed_setuid(engine)
     how = "setuid" if setuid else "without setuid, in user namespaces"
     said = f"{engine.name} {engine.version} at {engine.program}, installed {how}"
-    yield ok("container.engine", said, value=said)
+    yield ok("container.engine", said)
     if not setuid:
         yield user_namespaces(lack_of_user_namespaces(), needed=needed)
         yield fuse(FUSE, engine, needed=needed)
@@ -70,8 +70,8 @@ def user_namespaces(lack: Lack | None, *, needed: bool) -> Finding:
     """Say whether images can be started in a user namespace, which is really made."""
     check = "container.user_namespaces"
     if lack is None:
-        return ok(check, "user namespaces work", value="yes")
-    return (problem if needed else warning)(check, lack.sentence, lack.remedy, value="no")
+        return ok(check, "user namespaces work")
+    return (problem if needed else warning)(check, lack.sentence, lack.remedy)
 
 
 def building(folder: Path) -> Iterator[Finding]:
@@ -101,14 +101,14 @@ def fuse(device: Path, engine: Engine, *, needed: bool) -> Finding:
         own = Path(engine.program).resolve().parents[1] / "libexec" / "apptainer" / "bin"
         path = [str(own), os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"]
         if any(shutil.which(name, path=os.pathsep.join(path)) for name in _MOUNTERS):
-            return ok(check, "images are mounted by FUSE", value="yes")
+            return ok(check, "images are mounted by FUSE")
         reason = "no squashfuse"
     sentence = (
         f"images cannot be mounted by FUSE ({reason}): each start would unpack the whole image, "
         "which counts as container_start"
     )
     remedy = "install squashfuse, and make /dev/fuse readable and writable for all users (mode 666)"
-    no = warning(check, sentence, remedy, value="no")
+    no = warning(check, sentence, remedy)
     return no if needed else beside_the_point(check, sentence, remedy)
 
 
@@ -149,6 +149,5 @@ def of_image(row: ListedImage, *, unlocked: bool) -> Finding:
             check,
             f"{said}, but older than this pyscale: {row.because} has changed since",
             f"pyscale image build {row.name}",
-            value=row.sha256 or "",
         )
-    return ok(check, said, value=row.sha256 or "")
+    return ok(check, said)

@@ -92,7 +92,6 @@ def usable(bounds: Bounds) -> Finding:
             ": even one worker would be throttled by its quota",
             "give the container or job at least one CPU per worker",
         ),
-        value=str(count),
     )
 
 
@@ -121,7 +120,7 @@ def hyperthreads(bounds: Bounds) -> Finding:
         "whole cores"
     )
     sentence = sentence if seconds else "every usable CPU is its own core"
-    return ok("cpu.hyperthreads", sentence, value=str(seconds))
+    return ok("cpu.hyperthreads", sentence)
 
 
 def thread_variables(environment: Mapping[str, str], subject: Subject) -> Iterator[Finding]:
@@ -160,7 +159,6 @@ def thread_variables(environment: Mapping[str, str], subject: Subject) -> Iterat
             "cpu.environment",
             f"{', '.join(reaching)} reaches the tasks and changes their threads",
             "unset them, unless you mean to measure them",
-            value=", ".join(reaching),
         )
 
 

@@ -74,7 +74,6 @@ def opened(path: Path, axes: str | None) -> Finding:
         check,
         f"{path} has {plural(movie.n_frames, 'frame')} of {height} x {width} px, on "
         f"{filesystem_of(path).fs_type}",
-        value=plural(movie.n_frames, "frame"),
     )
 
 
@@ -104,7 +103,7 @@ def counted(path: Path) -> Finding:
     except BadInput as error:
         return refused(check, error)
     said = f"{slides} slide{'s' * (slides != 1)}"
-    return ok(check, f"{path} has {said}, on {filesystem_of(path).fs_type}", value=said)
+    return ok(check, f"{path} has {said}, on {filesystem_of(path).fs_type}")
 
 
 def names(path: Path) -> Finding:

@@ -60,9 +60,9 @@ def folder(name: str, path: Path, otherwise: str) -> Finding:
     free_bytes = disk.free_bytes or 0
     sentence = f"{path} is on {_kind(disk.fs_type)} with {free_bytes / 2**30:.1f} GiB free"
     if free_bytes < LEAST_BYTES:
-        return problem(check, sentence, f"free space there, or {otherwise}", value=disk.fs_type)
+        return problem(check, sentence, f"free space there, or {otherwise}")
     doubt = (disk.fs_type in IN_MEMORY, ": its files take the node's memory", otherwise)
-    return judged(check, sentence, doubt, value=disk.fs_type)
+    return judged(check, sentence, doubt)
 
 
 def home(path: Path, network: set[str]) -> Finding:
@@ -79,7 +79,7 @@ def home(path: Path, network: set[str]) -> Finding:
     said = f"the home folder {path} is on {_kind(fs_type)} and writable"
     if fs_type in network:
         said += "; tasks that start at once share it"
-    return ok("disk.home", said, value=fs_type)
+    return ok("disk.home", said)
 
 
 def scratch(path: Path) -> Finding:
@@ -122,14 +122,13 @@ def page_cache(name: str, path: Path, asked: str) -> Finding:
         return ok(
             check,
             f"files in {path} can be cold (proved by {eviction.after.method}), warm or asis{why}",
-            value=eviction.state,
         )
     sentence = f"files in {path} cannot be made cold{why}"
     if eviction.state == "evicted-unverified":
         sentence = f"files in {path} can be evicted, but a cold cache cannot be proved{why}"
     if asked == "cold":
-        return warning(check, sentence, "use --cache warm or --cache asis", value=eviction.state)
-    return ok(check, f"{sentence}; --cache {asked} does not need it", value=eviction.state)
+        return warning(check, sentence, "use --cache warm or --cache asis")
+    return ok(check, f"{sentence}; --cache {asked} does not need it")
 
 
 def refusal(path: Path) -> str:
@@ -193,7 +192,6 @@ def place(subject: Subject) -> Iterator[Finding]:
     yield ok(
         PLACE_CHECK,
         f"{path} is on {fs_type} and has room for the {size_in_words(needed_bytes)} of the tests",
-        value=fs_type,
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 from rich import box
@@ -16,9 +16,6 @@ from rich.text import Text
 
 from pyscale_stages.contract import Record
 from pyscale_stages.wording import plural
-
-if TYPE_CHECKING:
-    from pyscale.doctor.probe import Difference
 
 Status = Literal["ok", "warning", "problem", "not applicable"]
 RANK: dict[Status, int] = {"ok": 0, "not applicable": 1, "warning": 2, "problem": 3}
@@ -33,7 +30,6 @@ GROUPS = {
     "image": "Images",
     "data": "Data",
     "slurm": "Slurm",
-    "node": "Nodes",
 }
 """Titles by the first part of a check's name, in the order in which they are shown."""
 
@@ -48,7 +44,6 @@ class Finding(Record):
     sentence: str = Field(description="What is")
     remedy: str = Field("", description="What to do; a command where there is one")
     source: str = Field("", description="Where the fact is written, where it needs that")
-    value: str = Field("", description="What nodes of one kind have in common, for comparing them")
 
     @property
     def group(self) -> str:
@@ -56,27 +51,27 @@ class Finding(Record):
         return GROUPS[self.check.partition(".")[0]]
 
 
-def ok(check: str, sentence: str, *, value: str = "") -> Finding:
+def ok(check: str, sentence: str) -> Finding:
     """All is well."""
-    return Finding(check=check, status="ok", sentence=sentence, value=value)
+    return Finding(check=check, status="ok", sentence=sentence)
 
 
-def warning(check: str, sentence: str, remedy: str, *, value: str = "") -> Finding:
+def warning(check: str, sentence: str, remedy: str) -> Finding:
     """It works, but slower or otherwise than one would think."""
-    return Finding(check=check, status="warning", sentence=sentence, remedy=remedy, value=value)
+    return Finding(check=check, status="warning", sentence=sentence, remedy=remedy)
 
 
-def judged(check: str, sentence: str, *doubts: tuple[bool, str, str], value: str = "") -> Finding:
+def judged(check: str, sentence: str, *doubts: tuple[bool, str, str]) -> Finding:
     """Say what is, with the first doubt that holds: whether it does, why, and what to do."""
     for holds, why, remedy in doubts:
         if holds:
-            return warning(check, sentence + why, remedy, value=value)
-    return ok(check, sentence, value=value)
+            return warning(check, sentence + why, remedy)
+    return ok(check, sentence)
 
 
-def problem(check: str, sentence: str, remedy: str, *, value: str = "") -> Finding:
+def problem(check: str, sentence: str, remedy: str) -> Finding:
     """A run would fail, or measure what was not meant."""
-    return Finding(check=check, status="problem", sentence=sentence, remedy=remedy, value=value)
+    return Finding(check=check, status="problem", sentence=sentence, remedy=remedy)
 
 
 def refused(check: str, error: object, of: str = "") -> Finding:
@@ -116,7 +111,6 @@ _SIGNS: dict[Status, tuple[str, str]] = {
     "not applicable": ("- n/a", "dim"),
 }
 _QUOTED = re.compile(r"\([^()]*\)|\"[^\"]*\"|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
-MOST_NAMES = 6
 
 
 def findings_table(findings: Sequence[Finding], title: str) -> RenderableType:
@@ -135,32 +129,13 @@ def findings_table(findings: Sequence[Finding], title: str) -> RenderableType:
     return table
 
 
-def differences_table(differences: Sequence[Difference], n_answers: int) -> RenderableType:
-    """Lay out what some nodes have otherwise than most."""
-    table = _table(f"Differences between {n_answers} nodes")
-    for difference in differences:
-        said = _said(difference.finding)
-        said.append(f"\nthe others: {difference.usual.sentence}", "dim")
-        names = Text(node_names(difference.nodes), "bold")
-        table.add_row(names, Text(*_SIGNS[difference.finding.status]), said)
-    return table
-
-
-def verdict_line(findings: Sequence[Finding], differences: Sequence[Difference]) -> Text:
+def verdict_line(findings: Sequence[Finding]) -> Text:
     """Say in the last line how it stands."""
-    everything = [*findings, *(difference.finding for difference in differences)]
-    statuses: list[Status] = ["ok", *(finding.status for finding in everything)]
+    statuses: list[Status] = ["ok", *(finding.status for finding in findings)]
     worst = max(statuses, key=RANK.__getitem__)
     # What the suite does not need leaves all well.
     _, style = _SIGNS["ok" if worst == "not applicable" else worst]
-    return Text.assemble(("Verdict: ", "bold"), (verdict(everything), style))
-
-
-def node_names(nodes: Sequence[str]) -> str:
-    """Name some nodes, and count the rest."""
-    if len(nodes) <= MOST_NAMES:
-        return ", ".join(nodes)
-    return f"{', '.join(nodes[:MOST_NAMES])} and {len(nodes) - MOST_NAMES} more"
+    return Text.assemble(("Verdict: ", "bold"), (verdict(findings), style))
 
 
 def _table(title: str) -> Table:

@@ -79,12 +79,12 @@ def _cuda() -> Finding:
             f"{_in_words(gpus)}",
             "unset CUDA_VISIBLE_DEVICES, or ask the batch system for a GPU",
         )
-    return ok(check, f"{_in_words(gpus)}; {len(seen)} for this process", value=_in_words(gpus))
+    return ok(check, f"{_in_words(gpus)}; {len(seen)} for this process")
 
 
 def _mps() -> Finding:
     if is_apple_silicon():
-        return ok("gpu.device", "this is a Mac with Apple silicon", value="mps")
+        return ok("gpu.device", "this is a Mac with Apple silicon")
     return problem(
         "gpu.device",
         f"--device mps needs a Mac with Apple silicon; this is {platform.system()} on "

@@ -1,4 +1,4 @@
-"""What the jobs of a suite ask of a site, as the options of sbatch."""
+"""What the jobs of a plan ask of its site, as the options of sbatch."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.submission import Submission, submissions
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
-from pyscale.sbatch.held import held_by, is_held
-from pyscale.sbatch.options import allocation, as_words, slurm_options
+from pyscale.sbatch.held import held_trials, is_held
+from pyscale.sbatch.options import as_words
 from pyscale.slurm.commands import default_partition
 from pyscale_stages.contract import Device
 
@@ -51,30 +51,17 @@ class JobRequest:
         return as_words({"partition": self.partition, **self.options})
 
 
-def job_requests(subject: Subject, site: Site, partition: str | None) -> list[JobRequest]:
-    """What the entries of a suite ask of a site or of a named partition; what is alike in one."""
-    return _gathered(
-        _request(
-            entry,
-            slurm_options(
-                site, allocation(site, entry.definition, entry.device, entry.threads, entry.gpus)
-            ),
-            partition,
-        )
-        for entry in subject.entries
-    )
-
-
 def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
     """What the largest jobs of a plan ask of its site, array and gang included."""
     entries = {entry.name: entry for entry in Subject.of_plan(plan).entries}
     if is_held(plan):
-        held = held_by(plan, site)
-        options = held.options(site, times_of(plan, site, plan.trials, held)[0])
-        # What computes on a GPU comes first: it stands for what the job asks for.
-        own = sorted(entries.values(), key=lambda entry: entry.device == "cpu")
-        request = _request(own[0], options, None)
-        return [replace(request, entries=tuple(own), time_setting="hold_limit_hours")]
+        requests = []
+        for one in held_trials(plan, site):
+            own = [entries[name] for name in dict.fromkeys(trial.entry for trial in one.trials)]
+            options = one.held.options(site, times_of(plan, site, one.trials, one.held)[0])
+            request = _request(own[0], options)
+            requests.append(replace(request, entries=tuple(own), time_setting="hold_limit_hours"))
+        return requests
     largest: dict[tuple[str, str], Submission] = {}
     for trial in plan.trials:
         for submission in submissions(plan, trial):
@@ -88,14 +75,14 @@ def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
             options["array"] = f"0-{submission.tasks - 1}%{submission.at_once}"
         if submission.batch_name != WINDOWS:
             entry = entry.model_copy(update={"device": "cpu"})
-        asked.append(_request(entry, options, None))
+        asked.append(_request(entry, options))
     # A merge that asks for what one element of an array does is not asked about again.
     covered = [request.without("array") for request in asked if request.tasks > 1]
     return _gathered(request for request in asked if request not in covered)
 
 
-def _request(entry: Entry, options: dict[str, str | None], partition: str | None) -> JobRequest:
-    named = partition or options.get("partition") or default_partition()
+def _request(entry: Entry, options: dict[str, str | None]) -> JobRequest:
+    named = options.get("partition") or default_partition()
     return JobRequest((entry,), named, options).without("partition")
 
 

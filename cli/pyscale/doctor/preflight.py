@@ -25,7 +25,6 @@ from pyscale.doctor.slurm import refusals
 from pyscale.doctor.stages import distinct
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.errors import UserError
-from pyscale.executors.mps import absent, is_installed
 from pyscale.planning.plan import Plan, TrialInput
 from pyscale.planning.suite import OWN_STEP
 from pyscale_stages.command.params import CommandParams
@@ -100,8 +99,6 @@ def _here(subject: Subject, movie: Path | None) -> Iterator[Finding]:
     yield from missing
     if not missing:
         yield from torch_without_cuda(subject)
-        if subject.shares_gpu and not is_installed():
-            yield refused("gpu.mps", absent())
     yield from _parts(subject, here=True)
     yield from _surroundings(subject, movie)
     yield from memory(subject)

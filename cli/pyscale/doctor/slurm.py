@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pyscale.doctor.elsewhere import account_of_user, lower_time, most_of_an_array, time_limit
 from pyscale.doctor.findings import (
@@ -19,36 +19,34 @@ from pyscale.errors import UserError
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
 from pyscale.sbatch.options import WHOLE_CORES, as_words
-from pyscale.slurm.commands import NEEDED, Answer, ask, nodes_of, sinfo, slurm_is_here, told
+from pyscale.slurm.commands import (
+    NEEDED,
+    Answer,
+    ask,
+    nodes_of,
+    sinfo,
+    slurm_is_here,
+    takes_jobs,
+    told,
+)
 from pyscale_stages.wording import plural
 
 PARTITION = "slurm.partition."
 """Begin of the names of checks of a partition."""
 
 
-def slurm(requests: Sequence[JobRequest]) -> Iterator[Finding]:
-    """Ask Slurm what it can do, and whether it would take jobs; none where a run needs no Slurm."""
+def slurm() -> Iterator[Finding]:
+    """Ask Slurm what it can do; a run on this machine does not need it."""
     if not slurm_is_here():
         yield beside_the_point(
             "slurm.commands", "Slurm is not installed here; local runs do not need it"
         )
         return
     for found in (_commands(), _controller(), _accounting()):
-        if found.status == "problem" and not requests:
-            yield beside_the_point(found.check, found.sentence, found.remedy)
-        else:
-            yield found
         if found.status == "problem":
+            yield beside_the_point(found.check, found.sentence, found.remedy)
             return
-    for partition in dict.fromkeys(request.partition for request in requests):
-        yield from _partition(partition)
-        yield from _threads(next(one for one in requests if one.partition == partition))
-    for request in requests:
-        yield from _gpus(request)
-        yield from time_limit(request)
-        yield _submission(request)
-    for account in sorted({request.options.get("account") or "" for request in requests} - {""}):
-        yield from account_of_user(account)
+        yield found
 
 
 def refusals(plan: Plan, site: Site) -> Iterator[Finding]:
@@ -95,7 +93,7 @@ def _commands() -> Finding:
             "run this on a login node, or load Slurm's module",
         )
     version = answers["sinfo"].out.strip()
-    return ok("slurm.commands", f"{version}: {', '.join(NEEDED)}", value=version)
+    return ok("slurm.commands", f"{version}: {', '.join(NEEDED)}")
 
 
 def _controller() -> Finding:
@@ -113,13 +111,12 @@ def _accounting() -> Finding:
     # No job is asked about: all that counts is whether an answer comes.
     answer = ask("sacct", "--noheader", "--allocations", "--starttime=now", "--format=JobID")
     if answer.code == 0:
-        return ok("slurm.accounting", "sacct answers", value="yes")
+        return ok("slurm.accounting", "sacct answers")
     return warning(
         "slurm.accounting",
         f"sacct does not answer ({answer.complaint}): the end of a job is then known from its "
         "own records only",
         "nothing, if the site keeps no accounting; else ask the staff",
-        value="no",
     )
 
 
@@ -132,7 +129,7 @@ def _partition(names: str) -> Iterator[Finding]:
         except UserError as error:
             yield refused(check, error)
             continue
-        able = [node for node in nodes if node.able]
+        able = [state for state in nodes.values() if takes_jobs(state)]
         longest = told(name, "%l")
         sentence = (
             f"{len(able)} of {plural(len(nodes), 'node')} of {name} take jobs, "
@@ -172,7 +169,7 @@ def _gpus(request: JobRequest) -> Iterator[Finding]:
     check, name = f"slurm.gpus.{request.partition}", request.partition
     declared = sorted(set(told(name, "%G").split()) - {"(null)"})
     if declared:
-        yield ok(check, f"{name} declares {', '.join(declared)}", value=" ".join(declared))
+        yield ok(check, f"{name} declares {', '.join(declared)}")
     else:
         yield problem(
             check,
@@ -211,12 +208,7 @@ def _submission(request: JobRequest) -> Finding:
             "lower --workers or --set chunks_per_worker",
         )
     way_out = "change the site's file, or the options of this command"
-    if "nodelist" in request.options:
-        way_out = (
-            "change the site's file so that each of these nodes can run such a task, or name "
-            "another partition there"
-        )
-    elif request.options.get("ntasks") != "1":
+    if request.options.get("ntasks") != "1":
         way_out = "lower --workers, use --layout array, or change the site's file"
     return problem(check, f"Slurm refuses {asked} ({answer.complaint})", way_out)
 

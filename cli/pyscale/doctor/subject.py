@@ -10,12 +10,11 @@ from pydantic import Field, JsonValue
 
 from pyscale.images.catalog import image_for
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.transfer import with_images_here
+from pyscale.images.pull import with_images_here
 from pyscale.planning.plan import Plan
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.resolve_grid import measured_suite, with_system
-from pyscale.planning.sites import Site
 from pyscale.planning.suite import load_suite
 from pyscale.planning.sweep import powers_of_two
 from pyscale.settings import Settings
@@ -53,7 +52,7 @@ _FOLDERS = ("runs_folder", "data_folder", "images_folder")
 
 
 class Subject(Record):
-    """What a suite with its settings asks of a machine; travels to other nodes as JSON."""
+    """What a suite with its settings asks of a machine."""
 
     suite: str
     entries: tuple[Entry, ...]
@@ -64,7 +63,6 @@ class Subject(Record):
     widest: tuple[int, int] = Field(
         description="Workers, and cores of each, of the trial that needs most cores"
     )
-    shares_gpu: bool = Field(description="Whether workers share a GPU by NVIDIA's MPS")
     tasks: int = Field(description="Tasks of the whole run")
     data: str = Field(description="Name of the dataset, or path of the movie")
     axes: str | None
@@ -105,9 +103,6 @@ class Subject(Record):
             widest=max(
                 ((trial.processes, plan.threads_of(trial)) for trial in plan.trials), key=math.prod
             ),
-            shares_gpu=any(
-                trial.device == "cuda" and trial.gpu_sharing == "mps" for trial in plan.trials
-            ),
             tasks=sum(len(trial.tasks) for trial in plan.trials),
             axes=plan.axes,
             movie=plan.movie,
@@ -120,11 +115,11 @@ class Subject(Record):
         )
 
     @classmethod
-    def of_suite(cls, suite_name: str, settings: Settings, site: Site | None = None) -> Subject:
+    def of_suite(cls, suite_name: str, settings: Settings) -> Subject:
         """What a run of a suite would ask of a machine; its movie need not be there."""
         fitting = len(first_threads(usable_cpus())) // settings.cpus_per_worker
-        suite = measured_suite(load_suite(suite_name), settings, site)
-        suite = with_images_here(suite, ImageFolder(settings.images_folder), None)
+        suite = measured_suite(load_suite(suite_name), settings, None)
+        suite = with_images_here(suite, ImageFolder(settings.images_folder), pulls=False)
         alone = suite.data == "place"
         workers = settings.workers or ((1,) if alone else powers_of_two(max(1, fitting)))
         dataset, own_data = None, {}
@@ -137,7 +132,7 @@ class Subject(Record):
                 for name in suite.own_data
             }
         if settings.with_system:
-            suite = with_system(suite, settings, site)
+            suite = with_system(suite, settings, None)
         plan = make_plan(
             suite,
             dataset,

@@ -30,7 +30,7 @@ def system(subject: Subject) -> Iterator[Finding]:
     """Look at what the whole machine, and not a stage, brings to a measurement."""
     yield software()
     node = stamp.take()
-    yield ok("system.hardware", node.label, value=node.label)
+    yield ok("system.hardware", node.label)
     yield clock(CLOCK_FOLDER)
     yield from limits(subject.workers)
     yield swap(node.memory)
@@ -47,7 +47,7 @@ def software() -> Finding:
     )
     why = ": page cache control and worker placement need Linux"
     doubt = (sys.platform != "linux", why, "measure on Linux")
-    return judged("system.platform", said, doubt, value=said)
+    return judged("system.platform", said, doubt)
 
 
 def clock(folder: Path) -> Finding:
@@ -58,7 +58,7 @@ def clock(folder: Path) -> Finding:
     others = kernel_text(folder / "available_clocksource")
     why = f", which takes microseconds to read (available: {others})"
     doubt = (name in _SLOW_CLOCKS, why, "ask the staff why the kernel rejected tsc as unstable")
-    return judged(check, f"the clock source is {name}", doubt, value=name)
+    return judged(check, f"the clock source is {name}", doubt)
 
 
 def limits(workers: int) -> Iterator[Finding]:
@@ -70,7 +70,6 @@ def limits(workers: int) -> Iterator[Finding]:
     yield ok(
         "system.locked_memory",
         f"a process may lock {_bytes(locked)} of memory; the stages lock none",
-        value=_bytes(locked),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -16,7 +17,7 @@ from pyscale.executors.submission import Submission, asked_by_window, submission
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
 from pyscale.progress.course import usual_s
-from pyscale.sbatch.held import SHORTEST_MIN, SPARE, Held, limit_of, times_min
+from pyscale.sbatch.held import SHORTEST_MIN, SPARE, Held, HeldTrials, limit_of, times_min
 from pyscale.sbatch.options import ranks_over_nodes
 from pyscale_stages.contract import Record
 
@@ -85,10 +86,7 @@ def _charge(hours: float | None, price: float | None) -> float | None:
 def _cost(site: Site, submission: Submission, node_cores: NodeCores) -> StageCost:
     wanted = submission.asked(site)
     hours = wanted.time_min / 60
-    named = submission.trial.nodes
-    spread = None
-    if submission.is_gang and not named:
-        spread = ranks_over_nodes(wanted, submission.tasks)
+    spread = ranks_over_nodes(wanted, submission.tasks) if submission.is_gang else None
     # At most a node for each task, unless the site says how many share one.
     nodes, tasks_each = (spread.nodes, spread.ranks_each) if spread else (submission.tasks, 1)
     cores: int | None = wanted.cpus * submission.tasks
@@ -129,58 +127,94 @@ class Way(Record):
 def ways(
     plan: Plan,
     site: Site,
-    held: Held,
+    jobs: Sequence[HeldTrials],
     known_s: Mapping[str, float],
-    *,
-    longest_min: int,
-    node_cores: int | None = None,
+    node_cores: NodeCores,
 ) -> tuple[Way, Way]:
     """Both ways to get the jobs of a plan: hold, and each.
 
     Trials that are not `known_s` from earlier runs count as long as their time limits let them
     last.
     """
-    used_s = gpu_s = work_s = tasks_s = 0.0
-    jobs = waits = 0
-    for trial in plan.trials:
-        lasts_s = known_s.get(trial.id, limit_s(plan, site, trial))
-        wanted = asked_by_window(plan, trial, site)
-        at_once = trial.processes
-        work_s += lasts_s
-        tasks_s += lasts_s * at_once
-        used_s += lasts_s * at_once * wanted.cpus
-        gpu_s += lasts_s * at_once * wanted.gpus
-        submitted = list(submissions(plan, trial))
-        waits += len(submitted)
-        jobs += sum(1 if one.is_gang else one.tasks for one in submitted)
+    held = [_held(plan, site, one, known_s, node_cores) for one in jobs]
+    each = [_each(plan, site, one, known_s, node_cores) for one in jobs]
+    return _sum("hold", held), _sum("each", each)
+
+
+def _held(
+    plan: Plan, site: Site, one: HeldTrials, known_s: Mapping[str, float], node_cores: NodeCores
+) -> Way:
+    """What one job that holds nodes for trials comes to."""
+    work = _work(plan, site, one, known_s)
     # As many as are submitted: where times are not known, one.
-    is_known = all(trial.id in known_s for trial in plan.trials)
-    allocations = max(1, math.ceil(work_s / 60 / longest_min)) if is_known else 1
-    # Cores that hold keeps all the time, and core-seconds that each keeps.
-    cores: int | None = held.cores
-    each_s: float | None = used_s
-    if held.slot.request.exclusive:
-        nodes = math.ceil(held.cores / node_cores) if node_cores else 0
-        cores = nodes * node_cores if node_cores else None
-        each_s = tasks_s * node_cores if node_cores else None
-    common = {"used_core_hours": used_s / 3600, "work_s": work_s}
-    return (
-        Way(
-            name="hold",
-            jobs=allocations,
-            waits=allocations,
-            idle_core_hours=None if cores is None else (cores * work_s - used_s) / 3600,
-            gpu_hours=held.slots * held.slot.gpus * work_s / 3600,
-            **common,
-        ),
-        Way(
-            name="each",
-            jobs=jobs,
-            waits=waits,
-            idle_core_hours=None if each_s is None else (each_s - used_s) / 3600,
-            gpu_hours=gpu_s / 3600,
-            **common,
-        ),
+    is_known = all(trial.id in known_s for trial in one.trials)
+    allocations = max(1, math.ceil(work.lasts_s / 60 / limit_of(one.held))) if is_known else 1
+    cores: int | None = one.held.cores
+    request = one.held.slot.request
+    if request.exclusive:
+        of_node = node_cores(request.partition)
+        cores = math.ceil(one.held.cores / of_node) * of_node if of_node else None
+    return Way(
+        name="hold",
+        jobs=allocations,
+        waits=allocations,
+        used_core_hours=work.core_s / 3600,
+        idle_core_hours=None if cores is None else (cores * work.lasts_s - work.core_s) / 3600,
+        gpu_hours=one.held.slots * one.held.slot.gpus * work.lasts_s / 3600,
+        work_s=work.lasts_s,
+    )
+
+
+def _each(
+    plan: Plan, site: Site, one: HeldTrials, known_s: Mapping[str, float], node_cores: NodeCores
+) -> Way:
+    """What jobs of their own for the same trials come to."""
+    work = _work(plan, site, one, known_s)
+    submitted = [each for trial in one.trials for each in submissions(plan, trial)]
+    held_s: float | None = work.core_s
+    request = one.held.slot.request
+    if request.exclusive:
+        of_node = node_cores(request.partition)
+        held_s = work.task_s * of_node if of_node else None
+    return Way(
+        name="each",
+        jobs=sum(1 if each.is_gang else each.tasks for each in submitted),
+        waits=len(submitted),
+        used_core_hours=work.core_s / 3600,
+        idle_core_hours=None if held_s is None else (held_s - work.core_s) / 3600,
+        gpu_hours=work.gpu_s / 3600,
+        work_s=work.lasts_s,
+    )
+
+
+class _Work(NamedTuple):
+    """Seconds of trials, of their tasks, and of the cores and GPUs that compute in them."""
+
+    lasts_s: float
+    task_s: float
+    core_s: float
+    gpu_s: float
+
+
+def _work(plan: Plan, site: Site, one: HeldTrials, known_s: Mapping[str, float]) -> _Work:
+    each = []
+    for trial in one.trials:
+        lasts_s = known_s.get(trial.id, limit_s(plan, site, trial))
+        wanted, task_s = asked_by_window(plan, trial, site), lasts_s * trial.processes
+        each.append(_Work(lasts_s, task_s, task_s * wanted.cpus, task_s * wanted.gpus))
+    return _Work(*map(sum, zip(*each, strict=True)))
+
+
+def _sum(name: str, parts: Sequence[Way]) -> Way:
+    idle = [part.idle_core_hours for part in parts if part.idle_core_hours is not None]
+    return Way(
+        name=name,
+        jobs=sum(part.jobs for part in parts),
+        waits=sum(part.waits for part in parts),
+        used_core_hours=sum(part.used_core_hours for part in parts),
+        idle_core_hours=sum(idle) if len(idle) == len(parts) else None,
+        gpu_hours=sum(part.gpu_hours for part in parts),
+        work_s=sum(part.work_s for part in parts),
     )
 
 

@@ -87,14 +87,16 @@ def nodes(manifest: Mapping[str, Any], tasks: pl.DataFrame) -> tuple[Node, ...]:
 def facts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Input, code, images, versions and settings, each by name and value."""
     entries = {trial.entry for trial in plan.trials}
+    versions = manifest["entry_versions"] or manifest["versions"]
     found = {
         "Input": dict(_input(plan, manifest["input"]["files"])),
         "Folder measured": {"path": str(plan.place)} if plan.place else {},
         "Code": dict(_code(manifest)),
         "Images": dict(_images(manifest["containers"] or {})),
         **{
-            f"Versions in {name}": dict(versions)
-            for name, versions in (manifest["entry_versions"] or manifest["versions"]).items()
+            f"Versions in {name}": dict(versions[name])
+            for name in dict.fromkeys([*map(plan.suite.stage_name, plan.suite.stages), *versions])
+            if name in versions
         },
         "Settings": facts_of(plan, manifest, (), entries)["settings"],
     }
@@ -150,10 +152,14 @@ def _citation(dataset: Dataset) -> str:
 def method_of(stage: str, params: Mapping[str, Any], device: Device) -> Method:
     """The algorithm that parameters choose; the stage's name alone where they are another's."""
     declared = load_stage(stage)
-    try:
-        return declared.method(declared.params.model_validate(params), device)
-    except ValidationError:  # Another version of pyscale measured it, with other parameters.
-        return Method(stage)
+    # Another version of pyscale may have measured it, with parameters that are gone.
+    known = {name: params[name] for name in params if name in declared.params.model_fields}
+    for given in (params, known):
+        try:
+            return declared.method(declared.params.model_validate(given), device)
+        except ValidationError:
+            continue
+    return Method(stage)
 
 
 def adds_up(plan: Plan) -> bool:

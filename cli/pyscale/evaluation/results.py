@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -75,8 +75,6 @@ class ReportOptions:
     """References to show though their work is another; "none" shows none at all."""
     own_references: bool = True
     """Whether the user's own references stand beside it, and not those of pyscale alone."""
-    pictures: bool = True
-    """Whether the page may show what is on the movie."""
 
 
 USUAL = ReportOptions()
@@ -154,7 +152,6 @@ def results_of(
         held=how_held(run.plan),
         prices=prices_of(run.plan),
         own_cpus=None if run.plan.site else own_cpus,
-        sharing={trial.entry for trial in run.plan.trials if trial.gpu_sharing != "own"},
         references=shown,
         stages=stages_of(run.plan),
         find_grids=find_grids,
@@ -230,7 +227,6 @@ def analysed(
     held: Held | None = None,
     prices: Prices | None = None,
     own_cpus: Mapping[str, int] | None = None,
-    sharing: Collection[str] = (),
     references: Iterable[Loaded] = (),
     stages: Mapping[str, str] | None = None,
     find_grids: Callable[[pl.DataFrame], tuple[GridFindings, ...]] | None = None,
@@ -239,13 +235,13 @@ def analysed(
     """Analyse a table of trials, wherever it comes from.
 
     `interleaved`: trials of a block ran close together in time; `own_cpus`: cores of a worker of
-    each stage where nobody was asked for any; `sharing`: stages whose workers are on one GPU;
-    `stages`: the stage behind each name in `trials` and behind each family of points.
+    each stage where nobody was asked for any; `stages`: the stage behind each name in `trials` and
+    behind each family of points.
     """
     beside = list(references)
     changes = drifts(trials)
     table = configurations(trials, interleaved=interleaved, drifts=changes)
-    holding = trials if own_cpus is None else held_on_one_machine(trials, own_cpus, sharing)
+    holding = trials if own_cpus is None else held_on_one_machine(trials, own_cpus)
     chosen = choices(table, trials, interleaved=interleaved)
     knees = (one for one in chosen if one.objective == "knee")
     asked = (request_of(one, trials, cpus=(own_cpus or {}).get(one.stage)) for one in knees)

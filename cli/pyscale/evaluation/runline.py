@@ -25,7 +25,7 @@ from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import plural
 
 ALIKE = (
-    *("truth", "axes", "device", "cpus_per_worker", "cache", "executor", "every_node", "site"),
+    *("truth", "axes", "device", "cpus_per_worker", "cache", "executor", "site"),
     *("layout", "allocation", "chunks_per_worker", "scaling", "runtime"),
     *("unlocked_images", "seed"),
 )
@@ -90,7 +90,7 @@ def _line(
     words = ["pyscale", "run", *(words_for(suite) or [suite_argument(plan)])]
     words += [] if plan.movie is None else ["--data", str(settings["data"])]
     words += [word for entry in only for word in ("--only", entry)]
-    words += [] if settings.get("every_node") else ["--workers", ",".join(map(str, counts))]
+    words += ["--workers", ",".join(map(str, counts))]
     words += ["--repeats", str(repeats)]
     words += _flags(settings, _own(plan), only)
     variables = [

@@ -22,8 +22,6 @@ AMD_DEVICE = Path("/dev/kfd")
 NVIDIA_DEVICES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
 _NODE_FILE = ".node"
 _NAME = re.compile(r"pyscale-[0-9a-f]{8}-([0-9]+)-\w+")
-MPS_VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
-"""Names the folder of sockets by which workers share an NVIDIA GPU at once."""
 
 
 @contextmanager
@@ -38,7 +36,6 @@ def prepared(container: Mapping[str, Any], own: Mapping[str, str]) -> Iterator[d
             **{prefix + name: value for name, value in (inside | dict(own)).items()},
             option + "WORKDIR": folder,
             **({option + _gpu_option(): "1"} if container["gpu"] else {}),
-            **_sockets(option, own),
         }
 
 
@@ -53,16 +50,6 @@ def scratch(prefix: str) -> Iterator[str]:
     finally:
         # A stage that locked its own folder must not cost its record.
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _sockets(option_prefix: str, own: Mapping[str, str]) -> dict[str, str]:
-    """Option that shows a task the sockets by which it shares a GPU, where it does."""
-    folder = own.get(MPS_VARIABLE)
-    if folder is None or not Path(folder).is_dir():
-        return {}
-    name = f"{option_prefix}BIND"
-    # The container program takes what stands here beside what its command line binds.
-    return {name: ",".join(filter(None, (os.environ.get(name), f"{folder}:{folder}")))}
 
 
 def scratch_prefix(run: Path) -> str:
@@ -96,7 +83,7 @@ def dead_scratch() -> list[Path]:
 def _sessions(prefix: str) -> dict[Path, int]:
     return {
         folder: int(found[1])
-        for folder in own_folders(prefix)
+        for folder in _own_folders(prefix)
         if (found := _NAME.fullmatch(folder.name))
     }
 
@@ -107,7 +94,7 @@ def _made_on_this_node(folder: Path) -> bool:
     return False
 
 
-def own_folders(prefix: str) -> list[Path]:
+def _own_folders(prefix: str) -> list[Path]:
     """Folders for temporary files of this user on this node, by how their names begin."""
     found = []
     for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):

@@ -22,7 +22,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pyscale.executors.clock import Offset, offset_to
 from pyscale.executors.node_prolog import do_once_on_this_node
 from pyscale.executors.rankend import tell_other_ranks
 from pyscale.interruption import end_with_parent, killed_by
@@ -111,13 +110,12 @@ def stands(task: Path, order: Order) -> bool:
 
 
 def _run(task: Path, order: Order, environment: dict[str, str], begin_utc: datetime) -> int:
-    clock = offset_to(order["clock"]) if order["clock"] else None
     spawn_utc = datetime.now(UTC)
     process = started(task, order, environment)
     if process is None:
         return EXIT_NO_PROGRAM
     signal.signal(signal.SIGTERM, lambda received, _frame: process.send_signal(received))
-    write_launch(task, order, process.pid, (begin_utc, spawn_utc), clock)
+    write_launch(task, order, process.pid, (begin_utc, spawn_utc))
     with guarded(process.pid, order):
         return process.wait()
 
@@ -156,7 +154,6 @@ def write_launch(
     order: Order,
     pid: int,
     times: tuple[datetime, datetime],
-    clock: Offset | None = None,
 ) -> None:
     """Record that the process of an order is there, and when its launcher and it began."""
     begin_utc, spawn_utc = times
@@ -172,7 +169,6 @@ def write_launch(
         job_id=f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}"
         if array
         else os.environ.get("SLURM_JOB_ID"),
-        clock=clock._asdict() if clock else None,
         cpus=sorted(os.sched_getaffinity(0)),
     )
 

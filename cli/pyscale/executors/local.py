@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -16,17 +16,15 @@ import psutil
 from pyscale.errors import UserError
 from pyscale.executors.containernode import dead_scratch, left_scratch, scratch_prefix
 from pyscale.executors.launch import launch
-from pyscale.executors.mps import end_left, service
-from pyscale.executors.placement import GPUS, Place, Placement
-from pyscale.executors.protocol import WINDOWS, Batch, Executor
+from pyscale.executors.placement import Place, Placement
+from pyscale.executors.protocol import Batch, Executor
 from pyscale.executors.waiting import Group, keep_busy
-from pyscale.interruption import ENDING, OF_TERMINAL, blocked
+from pyscale.interruption import OF_TERMINAL, blocked
 from pyscale.processes import is_task, started_for, wait_until_ended
 from pyscale.report.wording import listing
 from pyscale.store.folder import submissions_of
-from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder
-from pyscale.store.taskfiles import read_record, write_order
-from pyscale_stages.atomic import write_atomically
+from pyscale.store.records import TaskOrder
+from pyscale.store.taskfiles import write_order
 from pyscale_stages.contract import TaskError
 
 # A year: submitit ends tasks at their timeout, and none of these is to be ended.
@@ -75,16 +73,11 @@ class LocalExecutor(Executor):
 
     def run(self, batch: Batch) -> None:
         """Keep as many workers busy as the batch allows, until all its tasks have ended."""
-        with self._gpu_service(batch) as variables:
-            self._run(batch, variables)
 
-    def _run(self, batch: Batch, variables: dict[str, str]) -> None:
         def start(slots: Mapping[Group, int]) -> Mapping[Path, LocalJob]:
             # Orders carry the time of submission, so all are written before the first starts.
             tokens = {
-                folder: write_order(
-                    folder, self._placed(batch, batch.orders[folder], slot, variables)
-                )
+                folder: write_order(folder, self._placed(batch, batch.orders[folder], slot))
                 for (folder,), slot in slots.items()
             }
             jobs = self._submit(tokens)
@@ -100,15 +93,13 @@ class LocalExecutor(Executor):
     def _place(self, batch: Batch, slot: int) -> Place:
         trial = batch.trial
         placement = self._placement(batch.threads)
-        return placement.of(slot, trial.processes, trial.device, trial.gpu_sharing, trial.gpus)
+        return placement.of(slot, trial.processes, trial.device, trial.gpus)
 
-    def _placed(
-        self, batch: Batch, order: TaskOrder, slot: int, variables: dict[str, str]
-    ) -> TaskOrder:
+    def _placed(self, batch: Batch, order: TaskOrder, slot: int) -> TaskOrder:
         place = self._place(batch, slot)
         return order.model_copy(
             update={
-                "env": place.env | variables | order.env,
+                "env": place.env | order.env,
                 "cpus": place.cpus,
                 "oversubscribed": place.shared,
                 "slot": slot,
@@ -134,11 +125,6 @@ class LocalExecutor(Executor):
 
     def end_all(self) -> int:
         """End the processes of this run."""
-        ended = self._end_tasks()
-        # These end once nobody uses them.
-        return ended + end_left(self._run_folder)
-
-    def _end_tasks(self) -> int:
         ended = 0
         while found := started_for(self._run_folder):
             # A task is asked to end, and its launcher is not; one that has lost it comes last.
@@ -150,40 +136,6 @@ class LocalExecutor(Executor):
         for folder in (*left, *dead_scratch()):
             shutil.rmtree(folder, ignore_errors=True)
         return ended
-
-    @contextmanager
-    def _gpu_service(self, batch: Batch) -> Iterator[dict[str, str]]:
-        """Run what the batch's workers share a GPU by, and yield its variables."""
-        trial = batch.trial
-        if batch.name != WINDOWS or trial.device != "cuda" or trial.gpu_sharing != "mps":
-            yield {}
-            return
-        with service(self._run_folder, self._place(batch, 0).env[GPUS]) as running:
-            try:
-                yield running.variables
-            except BaseException:
-                # The service ends only once nobody uses it.
-                with blocked(*ENDING):
-                    self._end_tasks()
-                raise
-            if not running.was_used():
-                _fail_unused(batch.orders, running.last_words())
-
-
-def _fail_unused(folders: Iterable[Path], last_words: str) -> None:
-    """Make tasks that ended well failed ones, as their workers did not share the GPU by MPS."""
-    said = f" ({last_words})" if last_words else ""
-    cause = TaskError(
-        kind="NoMps",
-        message=f"the workers computed without NVIDIA's MPS, although it was started{said}: have "
-        "the driver checked, run without images, or leave mps out of gpu_sharing",
-        exit_code=1,
-    )
-    for folder in folders:
-        ended = read_record(ExitRecord, folder / EXIT_FILE)
-        if ended is not None and ended.returncode == 0:
-            failed = ended.model_copy(update={"returncode": cause.exit_code, "cause": cause})
-            write_atomically(folder / EXIT_FILE, failed.model_dump_json() + "\n")
 
 
 def _orphaned_containers(session: int) -> list[psutil.Process]:

@@ -11,8 +11,7 @@ from itertools import takewhile
 from typing import Literal
 
 from pyscale.errors import UserError
-from pyscale.executors.mps import UNUSED
-from pyscale_stages.contract import Device, GpuSharing
+from pyscale_stages.contract import Device
 from pyscale_stages.measure.cpus import first_threads, usable_cpus
 from pyscale_stages.wording import plural
 
@@ -54,13 +53,11 @@ class Placement:
         worker: int,
         workers: int,
         device: Device,
-        gpu_sharing: GpuSharing = "own",
         gpus: int | Literal["all"] | None = None,
     ) -> Place:
         """Place of one worker among `workers`.
 
-        Workers beyond the cores, or the GPUs, wrap around, and all of such a trial count as shared,
-        unless it is what sharing a GPU costs that is measured.
+        Workers beyond the cores, or the GPUs, wrap around, and all of such a trial count as shared.
         """
         first = (worker % self.most_workers) * self._per_worker
         cpus = self._cpus[first : first + self._per_worker]
@@ -72,21 +69,17 @@ class Placement:
                 "--device cuda: no NVIDIA GPU is visible here; run on a node that has one, or "
                 "use --device cpu"
             )
-        if gpu_sharing == "own":
-            visible = len(self._gpus)
-            per_worker = visible if gpus == "all" else gpus or 1
-            if per_worker > visible:
-                raise UserError(
-                    f"{plural(per_worker, 'GPU')} per worker exceed the {visible} usable GPUs of "
-                    "this machine: ask for fewer, or for all"
-                )
-            sets = visible // per_worker
-            begin = (worker % sets) * per_worker
-            own = self._gpus[begin : begin + per_worker]
-            return Place(cpus, {GPUS: ",".join(own)}, shared or workers > sets)
-        # An MPS that somebody else has started would let workers compute at once.
-        by_turns = UNUSED if gpu_sharing == "time_slicing" else {}
-        return Place(cpus, {GPUS: self._gpus[0], **by_turns}, shared)
+        visible = len(self._gpus)
+        per_worker = visible if gpus == "all" else gpus or 1
+        if per_worker > visible:
+            raise UserError(
+                f"{plural(per_worker, 'GPU')} per worker exceed the {visible} usable GPUs of "
+                "this machine: ask for fewer, or for all"
+            )
+        sets = visible // per_worker
+        begin = (worker % sets) * per_worker
+        own = self._gpus[begin : begin + per_worker]
+        return Place(cpus, {GPUS: ",".join(own)}, shared or workers > sets)
 
 
 def local_placement(cpus_per_worker: int) -> Placement:

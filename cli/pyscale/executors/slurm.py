@@ -5,13 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Collection, Mapping
-from contextlib import ExitStack
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pyscale.errors import UserError
-from pyscale.executors.clock import telling_time
 from pyscale.executors.launch import launch, launch_rank
 from pyscale.executors.protocol import Batch, Executor
 from pyscale.executors.slurmjobs import POLL_S, JobBook, SlurmJob
@@ -49,7 +46,6 @@ class SlurmExecutor(Executor):
         self._run = run
         self._site = site
         self._name = job_name(run.plan.run_id)
-        self._telling = ExitStack()
         self._journal = journal
         self._book = JobBook(self._name, self._tell)
 
@@ -99,15 +95,9 @@ class SlurmExecutor(Executor):
     def _tell(self, kind: EventKind, detail: str) -> None:
         self._journal.append(kind, detail=detail)
 
-    @cached_property
-    def _clock(self) -> str:
-        """Where nodes ask for the time as long as this lives, for jobs may begin late."""
-        return self._telling.enter_context(telling_time())
-
     def _ordered(self, batch: Batch) -> Mapping[Path, str]:
         """Order the tasks of a batch, and submit them by one call of sbatch, which may refuse."""
         asked = Submission.of(batch).requested(self._site)
-        known = {"requested": asked, "clock": self._clock}
         # An earlier try of what follows the windows may have left its own.
         forget_jobs(self._run.trial(batch.trial), batch.name)
 
@@ -115,7 +105,7 @@ class SlurmExecutor(Executor):
             # The newest job is behind all others; it may be of a pyscale that was killed.
             living = {int(array_of(job_id)) for job_id in _living(self._book.ask())}
             tokens = {
-                folder: write_order(folder, order.model_copy(update=known))
+                folder: write_order(folder, order.model_copy(update={"requested": asked}))
                 for folder, order in batch.orders.items()
             }
             # A Ctrl-C between the submission and its record would leave jobs unknown.

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from pyscale.executors.protocol import WINDOWS, Batch
+from pyscale.executors.protocol import Batch
 from pyscale.executors.submission import OF_THE_CLUSTER, WITHOUT_RANK_FAILURE, Submission
 from pyscale.planning.sites import Site
 from pyscale.sbatch.options import Allocation, as_words, node_options
@@ -36,7 +36,6 @@ def step_environment() -> dict[str, str]:
 
 def _srun(site: Site, batch: Batch, tasks: int, job_id: str) -> list[str]:
     wanted = Submission.of(batch).asked(site)
-    nodes = batch.trial.nodes if batch.name == WINDOWS else ()
     return [
         "srun",
         f"--jobid={job_id}",
@@ -46,7 +45,7 @@ def _srun(site: Site, batch: Batch, tasks: int, job_id: str) -> list[str]:
         *WITHOUT_RANK_FAILURE,
         f"--ntasks={tasks}",
         f"--cpus-per-task={wanted.cpus}",
-        *as_words(node_options(wanted, tasks, nodes)),
+        *as_words(node_options(wanted, tasks)),
         # Where the site's own options do not say how a task is bound.
         *([] if any(o.startswith("--hint") for o in site.options) else ["--cpu-bind=cores"]),
         _memory(site, wanted, tasks),

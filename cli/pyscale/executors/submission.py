@@ -70,8 +70,7 @@ class Submission:
 
     def options(self, site: Site) -> dict[str, str | None]:
         """Options of sbatch for one task, or for all ranks of a gang."""
-        ranks = (self.tasks, self.trial.nodes) if self.is_gang else ()
-        return slurm_options(site, self.asked(site), *ranks)
+        return slurm_options(site, self.asked(site), self.tasks if self.is_gang else 1)
 
 
 def submissions(plan: Plan, trial: Trial) -> Iterator[Submission]:
@@ -85,17 +84,6 @@ def submissions(plan: Plan, trial: Trial) -> Iterator[Submission]:
 def asked_by_window(plan: Plan, trial: Trial, site: Site) -> Allocation:
     """What one window of a trial asks of a site."""
     return next(submissions(plan, trial)).asked(site)
-
-
-def refuse_shared_gpus(plan: Plan) -> None:
-    """Raise where workers are to share a GPU that Slurm gives to each job alone."""
-    of_gpus = [trial.gpu_sharing for trial in plan.trials if trial.device == "cuda"]
-    if shared := dict.fromkeys(sharing for sharing in of_gpus if sharing != "own"):
-        raise UserError(
-            f"gpu_sharing {' and '.join(shared)}: only the staff of a cluster can let jobs share "
-            "a GPU, so run pyscale inside one job on the node (salloc or sbatch, then pyscale "
-            "run --executor local), or use gpu_sharing own"
-        )
 
 
 def parameters(

@@ -8,18 +8,15 @@ from contextlib import contextmanager
 
 from pyscale.console import talk
 from pyscale.data.ensure import find_movie, find_own_data
-from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
 from pyscale.evaluation.runreport import report_run
 from pyscale.executors.placement import local_placement
 from pyscale.executors.protocol import Executor
-from pyscale.executors.submission import refuse_shared_gpus
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.transfer import with_images_here
+from pyscale.images.pull import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.trialrecords import TrialRecords
 from pyscale.measuring.trialrunner import TrialRunner
-from pyscale.planning.everynode import nodes_for, on_every_node
 from pyscale.planning.plan import Plan
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
@@ -59,31 +56,26 @@ def plan_run(
     """
     site = load_site(settings.site) if settings.executor == "slurm" else None
     suite = measured_suite(suite_of(named), settings, site or scripts_for, only)
-    suite = with_images_here(suite, ImageFolder(settings.images_folder), TerminalReport())
-    nodes = nodes_for(suite, only, settings, site)
+    suite = with_images_here(suite, ImageFolder(settings.images_folder), pulls=True)
     dataset, own_data = None, {}
     if suite.reads_data:
         own_data = find_own_data(settings, suite, accept_terms=accept_terms)
         dataset = find_movie(settings, suite, accept_terms=accept_terms)
     if settings.with_system:
         suite = with_system(suite, settings, site or scripts_for)
-    workers: Sequence[int] = (len(nodes),)
-    if not nodes:
-        data = [dataset, *own_data.values()]
-        workers = settings.workers or _usual_workers(settings, suite, data)
+    data = [dataset, *own_data.values()]
     plan = make_plan(
         suite,
         dataset,
         run_id=new_run_id(),
         settings=settings.model_dump(mode="json"),
-        workers=workers,
+        workers=settings.workers or _usual_workers(settings, suite, data),
         only=only,
         site=site,
         own_data=own_data,
     )
-    plan = fitted_to_versions(on_every_node(plan, nodes))
+    plan = fitted_to_versions(plan)
     if site is not None:
-        refuse_shared_gpus(plan)
         plan = with_allocation(plan, site)
     return plan
 

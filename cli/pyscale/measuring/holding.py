@@ -1,4 +1,4 @@
-"""One job for all trials of a run: submitted, followed from the login node, and renewed."""
+"""Jobs that hold nodes for a run's trials: submitted, followed from the login node, and renewed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pyscale.planning.sites import Site
 from pyscale.processes import user_name
 from pyscale.progress.course import Course
 from pyscale.report.results import Results
-from pyscale.sbatch.held import Held, held_by
+from pyscale.sbatch.held import Held, HeldTrials, held_trials
 from pyscale.slurm.absence import persist
 from pyscale.slurm.accounts import ends_of
 from pyscale.slurm.queue import SlurmSilent, cancel, job_name, job_of
@@ -196,19 +196,21 @@ class Holder:
 
     def _submit(self) -> None:
         """Submit as many allocations as the trials left need, each after the one before."""
-        held = held_by(self._run.plan, self._site)
         left = trials_left(self._run, Course(self._journal.read()))
-        for time_min in times_of(self._run.plan, self._site, left, held):
-            persist(
-                partial(self._submit_one, held, time_min),
-                # The controller may have taken the job before it fell silent.
-                again=self._end_strays,
-                tell=lambda said: self._say("slurm_silent", said),
-                remedy=go_on(self._run.path),
-            )
-            self._book.ask()
+        for one in held_trials(self._run.plan, self._site):
+            own = [trial for trial in left if one.names(trial)]
+            for time_min in times_of(self._run.plan, self._site, own, one.held) if own else ():
+                persist(
+                    partial(self._submit_one, one, time_min),
+                    # The controller may have taken the job before it fell silent.
+                    again=self._end_strays,
+                    tell=lambda said: self._say("slurm_silent", said),
+                    remedy=go_on(self._run.path),
+                )
+                self._book.ask()
 
-    def _submit_one(self, held: Held, time_min: int) -> None:
+    def _submit_one(self, one: HeldTrials, time_min: int) -> None:
+        held = one.held
         known = read_allocations(self._run.path)
         living = self._living()
         after = next((job for job in reversed(known.job_ids) if job in living), None)
@@ -230,6 +232,7 @@ class Holder:
                 time_limit_min=time_min,
                 submit_utc=datetime.now(UTC),
                 after=after,
+                entries=tuple(dict.fromkeys(trial.entry for trial in one.trials)),
             )
             write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
             nodes = "1 node" if held.nodes_option == "1" else f"{held.nodes_option} nodes"

@@ -1,4 +1,4 @@
-"""The pilot: runs the trials of a run as steps of the job that it runs in."""
+"""The pilot: runs trials of a run as steps of the job that it runs in."""
 
 from __future__ import annotations
 
@@ -58,15 +58,25 @@ def pilot(folder: str) -> None:
             journal.append("run_stopped", detail=detail)
             return
         journal.append("pilot_started", job_ids=(job_id,), detail=f"on {node_name()}")
+        own = allocations.jobs[known.index(job_id)].entries
+        if waits_for := _unmade_input(run.plan, left, own):
+            detail = f"{waits_for} is not there: the job before ended early"
+            journal.append("allocation_ended", job_ids=(job_id,), detail=detail)
+            return
         try:
-            _work_off(run, job_id, left)
+            _work_off(run, job_id, [trial for trial in left if trial.entry in own])
         except UserError as error:
             journal.append("run_stopped", detail=str(error))
         except (AllocationEndedError, KeyboardInterrupt):
             # Who follows the run asks Slurm why the job has ended, and goes on in another.
             return
-        if trials_left(run, Course(journal.read())):
+        course = Course(journal.read())
+        if trials_left(run, course):
+            if job_id in course.allocations:
+                detail = "its trials have ended; those of other nodes are left"
+                journal.append("allocation_ended", job_ids=(job_id,), detail=detail)
             return
+        journal.append("run_finished")
         # One that lives on finds nothing left to do, and ends.
         with suppress(SlurmSilent):
             cancel([other for other in known if other != job_id])
@@ -83,6 +93,14 @@ def _was_cancelled(job_id: str) -> bool:
         return True
     end = ends_of([job_id]).get(job_id)
     return end is not None and end.state == "CANCELLED"
+
+
+def _unmade_input(plan: Plan, left: Sequence[Trial], own: Sequence[str]) -> str | None:
+    """An entry of other nodes that trials of entries read from and that has trials left."""
+    waiting = {trial.entry for trial in left}
+    steps = [plan.suite.stages[entry] for entry in waiting.intersection(own)]
+    sources = {source for step in steps for source in step.inputs.values()}
+    return min(sources & waiting.difference(own), default=None)
 
 
 def trials_left(run: RunFolder, course: Course) -> list[Trial]:
@@ -126,7 +144,6 @@ def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
         with blocked(*ENDING):
             executor.end_all()
         raise
-    journal.append("run_finished")
 
 
 def likely_s(

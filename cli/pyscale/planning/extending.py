@@ -89,8 +89,6 @@ def _refuse_workers(plan: Plan, sweep: Sweep, new: Sequence[int]) -> None:
             f"--workers {new[0]} is below the baseline N = {plan.baseline_workers} of the run "
             f"{plan.run_id}, against which its speedups are measured: start a new run"
         )
-    if any(trial.nodes for trial in plan.trials):
-        raise UserError("--workers: this run has one worker on each node: extend it by --repeats")
     if plan.compared:
         # Their outputs are set side by side in the first block of each N.
         raise UserError(

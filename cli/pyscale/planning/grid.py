@@ -13,7 +13,6 @@ from pyscale.errors import UserError
 from pyscale.planning.gridaxes import (
     AXES_OF_ALL,
     DEVICE,
-    GPU_SHARING,
     THREADS,
     VERSIONS,
     WHOLE,
@@ -223,9 +222,6 @@ def _at(
 ) -> SuiteStage:
     """The entry at a point of a grid."""
     device = next(one for one in (point.get(DEVICE), family.device, run_device) if one is not None)
-    if GPU_SHARING in point and device != "cuda":
-        # Without a GPU there is nothing to share, so all values come to the same.
-        point = point | {GPU_SHARING: "own"}
     threads = point.get(THREADS, family.threads)
     if threads == ALL_CORES:
         threads = cores(stage, cast("Device", device))
@@ -239,7 +235,6 @@ def _at(
             "params": family.params | params,
             "device": point.get(DEVICE, family.device),
             "threads": threads,
-            "gpu_sharing": point.get(GPU_SHARING, family.gpu_sharing),
             "grid": {},
             "point": point,
         }

@@ -11,12 +11,12 @@ from pydantic import ValidationError
 from pyscale.errors import UserError
 from pyscale.planning.suite import ALL_CORES, GridValue, Suite, SuiteStage
 from pyscale.planning.traits import shares_windows
-from pyscale_stages.contract import Device, GpuSharing, Stage
+from pyscale_stages.contract import Device, Stage
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean, first_problem
 
-DEVICE, THREADS, GPU_SHARING = "device", "threads", "gpu_sharing"
-AXES_OF_ALL = (DEVICE, THREADS, GPU_SHARING)
+DEVICE, THREADS = "device", "threads"
+AXES_OF_ALL = (DEVICE, THREADS)
 """Axes that every stage has; all others are versions, or parameters of the stage."""
 ENVIRONMENT, IMAGE, PYTHON = "environment", "image", "python"
 VERSIONS = (ENVIRONMENT, IMAGE, PYTHON)
@@ -100,7 +100,6 @@ def _problem(stage: Stage, axis: str, value: GridValue) -> str | None:
         return None if counts else f"threads must be a whole number from 1, or {ALL_CORES}"
     known: dict[str, Sequence[str]] = {
         DEVICE: get_args(Device),
-        GPU_SHARING: get_args(GpuSharing),
     }
     if axis in known and value not in known[axis]:
         return did_you_mean(str(value), known[axis])

@@ -11,13 +11,14 @@ from pydantic import JsonValue
 
 from pyscale.errors import UserError, problems_told
 from pyscale.images.catalog import image_for
-from pyscale.images.sif import image_labels, read_sif
+from pyscale.images.engine import find_engine
+from pyscale.images.labels import PREFIX, labels_of
 from pyscale.planning.gridaxes import IMAGE, version_at
 from pyscale.planning.plan import Trial, TrialInput
 from pyscale.planning.suite import MOVIE, SLIDES, TRUTH, Suite, SuiteStage
 from pyscale.planning.sweep import FROM_OUTSIDE, Scaled, Sweep, trial_id
 from pyscale_stages.contract import Stage, StageParams
-from pyscale_stages.registry import STAGE_NAMES, load_stage
+from pyscale_stages.registry import load_stage
 from pyscale_stages.truth.reading import tells
 
 
@@ -136,7 +137,6 @@ class EntryPlan:
             block=1,
             device=device,
             gpus=step.gpus if device == "cuda" else None,
-            gpu_sharing=step.gpu_sharing if device == "cuda" else "own",
             image=None if settings["runtime"] == "native" else image,
             interpreter=None if axis == IMAGE else version,
             # Ranks wait for each other: those that were started one by one might wait for ever.
@@ -206,7 +206,7 @@ def _params(
 def _refuse_image(entry: str, stage: Stage, file: Path | None) -> None:
     """Raise where a version of an entry is an image of another stage."""
     assert file is not None
-    of = image_labels(file, read_sif(file)).stage
+    of = labels_of(file, find_engine()).get(f"{PREFIX}stage", "another program")
     if of != stage.name:
         raise UserError(
             f"{file} is an image of {of}, and {entry} runs {stage.name}: add --only with entries "
@@ -230,8 +230,8 @@ def _refuse_runtime(
             f"{entry} is a step without an image, and --runtime {runtime} runs "
             "tasks in images: give it one by --image or the key image, or use --runtime native"
         )
-    if stage.name not in STAGE_NAMES:
+    if stage.image is None and not stage.runs_outside:
         raise UserError(
-            f"{stage.name} is a stage of another package, of which there is no image: use "
-            "--runtime native, or make it a step with an image (docs/own-step.md)"
+            f"{stage.name} is a stage of another package, which declares no image of it: use "
+            "--runtime native, or declare one (docs/adding-a-stage.md)"
         )

@@ -100,13 +100,6 @@ def settings_for(named: str | Suite, flags: dict[str, Any]) -> Settings:
     _refuse_without_meaning(suite, given, settings)
     if isinstance(named, Suite) and "data" not in own:
         raise UserError("--step needs --data: name the movie, file or folder that it reads")
-    if settings.every_node:
-        if "workers" in own:
-            raise UserError(
-                "--every-node has a worker on each node of the partition, so it takes no "
-                "--workers: leave one of the two out"
-            )
-        settings = settings.model_copy(update={"workers": None})
     chosen = {
         axis: (getattr(settings, name),)
         for axis, name in ALSO_SETTINGS.items()

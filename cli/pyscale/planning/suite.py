@@ -13,7 +13,7 @@ from pyscale.errors import UserError, why_no_name
 from pyscale.planning.traits import DATA, measures_alone
 from pyscale.tomlfile import file_of, read_toml, shipped_names
 from pyscale_stages.command.params import CommandParams
-from pyscale_stages.contract import Device, GpuSharing, Record, Slot, Stage
+from pyscale_stages.contract import Device, Record, Slot, Stage
 from pyscale_stages.errors import StageError
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean
@@ -84,7 +84,6 @@ class SuiteStage(Record):
     gpus: Annotated[int, Field(ge=1)] | Literal["all"] | None = Field(
         None, description="GPUs of each worker where it computes on cuda; None is one"
     )
-    gpu_sharing: GpuSharing = Field("own", description="How workers share the GPUs of a node")
     shares_cores: bool = Field(
         False,
         description="Whether `threads` are those of the machine, which its ranks share evenly; "
@@ -92,8 +91,8 @@ class SuiteStage(Record):
     )
     grid: dict[str, tuple[GridValue, ...]] = Field(
         {},
-        description="Values of stage parameters, or of device, threads, gpu_sharing and of "
-        "versions (environment, image or python), of which every combination is measured",
+        description="Values of stage parameters, or of device, threads and of versions "
+        "(environment, image or python), of which every combination is measured",
     )
     family: str | None = Field(
         None, description="Entry with a grid that this one is a point of; filled by `unfolded`"

@@ -68,7 +68,7 @@ def _repeats(timings: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
 def _storage(tables: Tables) -> dict[str, str]:
     """Filesystems that were measured, by their kind: no folder and no server is named."""
     names = {"place": "measured filesystem", "cache": "filesystem of the cache folder"}
-    told = {
+    return {
         name: ", ".join(sorted(set(types)))
         for place, name in names.items()
         if (
@@ -79,8 +79,6 @@ def _storage(tables: Tables) -> dict[str, str]:
             ]
         )
     }
-    versions = {facts["fio"] for facts in tables.sources.places.values() if "fio" in facts}
-    return told | ({"fio": ", ".join(sorted(versions))} if versions else {})
 
 
 def _caveats(found: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:

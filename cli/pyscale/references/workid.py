@@ -16,9 +16,9 @@ from pyscale.store.provenance import InputFile, read_provenance
 
 HOW_MANY = frozenset(
     {
-        *("repeats", "tests", "gpus", "preset", "modes", "readers", "fio", "cache_folder"),
+        *("repeats", "tests", "gpus", "modes", "readers", "cache_folder"),
         *("movie_formats", "codecs", "threads"),
-        *("particles", "micrographs", "cutoffs", "launches", "small_files"),
+        *("particles", "micrographs", "cutoffs", "small_files"),
     }
 )
 """Parameters of machine stages that choose tests, or say how often and how many: what is done once

@@ -25,7 +25,7 @@ from pyscale_stages.wording import plural
 REQUIRED = ("stage", "workers", "wall_s")
 COLUMNS = (
     *(*REQUIRED, "repeat", "block", "task", "tasks", "mean_task_s", "sd_task_s"),
-    *("work", "energy_j"),
+    "work",
 )
 BESIDE = (
     *("trial", "tasks_done", "start", "end", "cpus", "gpus", "cpu_s"),

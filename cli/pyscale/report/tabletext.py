@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Value = str | int | float | datetime
 
-TIME, ENERGY, AMOUNT = "a time in seconds", "an energy in joules", "an amount of work"
+TIME, AMOUNT = "a time in seconds", "an amount of work"
 LENGTH = "a length in pixels"
 NUMBERS = {
     "wall_s": TIME,
@@ -28,7 +28,6 @@ NUMBERS = {
     "mean_task_s": TIME,
     "sd_task_s": TIME,
     "cpu_s": TIME,
-    "energy_j": ENERGY,
     "work": AMOUNT,
 }
 """Columns of numbers, and their meaning."""
@@ -46,7 +45,7 @@ SMALLEST = {
 }
 """Columns of whole numbers, and the smallest of each."""
 DATES = ("start", "end")
-ZERO_IS_UNKNOWN = frozenset({"cpu_s", "energy_j", "requested_memory_bytes", "peak_memory_bytes"})
+ZERO_IS_UNKNOWN = frozenset({"cpu_s", "requested_memory_bytes", "peak_memory_bytes"})
 """Columns in which schedulers write 0 where they measured nothing: no task is without them."""
 LARGEST = 2**63 - 1
 """Whole number that a table can hold."""

@@ -11,8 +11,8 @@ from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
 from pyscale.images.content import content_sha256
 from pyscale.images.engine import Engine, find_engine
-from pyscale.images.lockfile import ImageFolder, Verdict, sha256_of, verdict_on
-from pyscale.images.sif import PREFIX, UNKNOWN, read_sif, refuse_foreign
+from pyscale.images.labels import PREFIX, commit_of, labels_of
+from pyscale.images.lockfile import ImageFolder, LockedImage, Verdict, sha256_of, verdict_on
 from pyscale.planning.plan import Plan
 from pyscale.runtimes.apptainer import ApptainerRuntime
 from pyscale.runtimes.containererrors import SLOW_START, unpacked_its_image, why_no_container
@@ -37,7 +37,7 @@ def freeze_containers(plan: Plan, report: Report) -> Containers | None:
 
 
 def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
-    """Verify every image that a plan needs, all its bytes, with no container program."""
+    """Verify every image that a plan needs, all its bytes."""
     names = sorted({trial.image for trial in plan.trials if trial.image is not None})
     folder = ImageFolder(Path(plan.settings["images_folder"]).absolute())
     unlocked = plan.settings["unlocked_images"]
@@ -66,8 +66,7 @@ def runtime_of(run: RunFolder) -> Runtime:
 
 def _of_step(sif: Path, report: Report) -> ImageFile:
     """An image of the user's own, which is what is meant, whatever any lock says."""
-    refuse_foreign(sif, read_sif(sif))
-    return _described(Verdict(name=sif.name, file=sif, state="unlocked"), report)
+    return _described(Verdict(name=sif.name, file=sif, state="unlocked"), report, None)
 
 
 def _frozen(folder: ImageFolder, name: str, report: Report, *, unlocked: bool) -> ImageFile:
@@ -83,13 +82,24 @@ def _frozen(folder: ImageFolder, name: str, report: Report, *, unlocked: bool) -
             f"warning: the image {name} was made from other code or libraries than this pyscale "
             f"has: `pyscale image build {name}` rebuilds it"
         )
-    return _described(verdict, report)
+    return _described(verdict, report, known)
 
 
-def _described(verdict: Verdict, report: Report) -> ImageFile:
+def _described(verdict: Verdict, report: Report, known: LockedImage | None) -> ImageFile:
+    if not verdict.file.is_file():
+        raise UserError(f"{verdict.file} does not exist: build or pull the image")
     stat = verdict.file.stat()
-    labels = read_sif(verdict.file).labels
-    commit = labels.get(f"{PREFIX}git_commit", UNKNOWN)
+    if known is not None and verdict.state == "as locked":
+        commit = known.git_commit
+        labels = {
+            f"{PREFIX}image": verdict.name,
+            f"{PREFIX}version": known.pyscale_version,
+            f"{PREFIX}lock_sha256": known.lock_sha256,
+            f"{PREFIX}content_sha256": known.content_sha256,
+        }
+    else:
+        labels = labels_of(verdict.file, find_engine())
+        commit = commit_of(labels)
     return ImageFile(
         name=verdict.name,
         path=verdict.file,
@@ -97,7 +107,7 @@ def _described(verdict: Verdict, report: Report) -> ImageFile:
         modified_ns=stat.st_mtime_ns,
         sha256=verdict.sha256 or sha256_of(verdict.file, report),
         locked=verdict.state == "as locked",
-        git_commit=None if commit == UNKNOWN else commit,
+        git_commit=commit,
         labels=labels,
     )
 

@@ -17,7 +17,6 @@ from pyscale import DISTRIBUTION
 from pyscale.console import talk
 from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
-from pyscale.executors.submission import refuse_shared_gpus
 from pyscale.measuring.benchmark import plan_run
 from pyscale.planning.plan import Plan
 from pyscale.planning.planner import warn_of_too_many_workers
@@ -34,7 +33,7 @@ from pyscale.settings import flag_of
 from pyscale.store.provenance import ImageFile
 
 SUBMIT_FILE = "submit.sh"
-MEASURING = ("repeats", "cache", "executor", "every_node", "layout", "retries", "keep_outputs")
+MEASURING = ("repeats", "cache", "executor", "layout", "retries", "keep_outputs")
 """Flags that say how to measure, of which scripts know nothing."""
 
 
@@ -66,7 +65,6 @@ def emit(
     if "mps" in {settings.device, *settings.grid.get("device", ())}:
         raise UserError("--device mps is not available on Slurm clusters: use --device cuda or cpu")
     plan = plan_run(suite, settings, only, accept_terms=accept_terms, scripts_for=site)
-    refuse_shared_gpus(plan)
     for sentence in (*warn_of_too_many_workers(plan), *warn_of_no_gpus(plan, site)):
         talk(f"warning: {sentence}")
     texts = render(plan, site, frozen_images(plan, TerminalReport()))

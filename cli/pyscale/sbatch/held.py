@@ -1,17 +1,17 @@
-"""One job that holds all that the largest trial of a plan needs, so that all trials fit into it."""
+"""Jobs that trials run in: one for each run of stages of a kind, as large as the largest trial."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pydantic import Field
 
 from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.submission import asked_by_window, submissions
-from pyscale.planning.plan import Plan
+from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
-from pyscale.report.wording import listing
 from pyscale.sbatch.options import Allocation, ranks_over_nodes, slurm_options
 from pyscale.slurm.commands import longest_min
 from pyscale_stages.contract import Record
@@ -23,16 +23,15 @@ PILOT_SHARE_MIB = 256
 DEFAULT_LIMIT_HOURS = 12.0
 SHORTEST_MIN = 15
 SPARE = 1.5
-OF_A_KIND = ("partition", "account", "qos", "constraint", "gpu_type")
+OF_A_KIND = ("partition", "account", "qos", "constraint")
 """What jobs may ask of their nodes that one job asks only once."""
 
 
 class Held(Record):
-    """The job that all trials of a plan run in."""
+    """The job that trials of a plan run in."""
 
     slot: Allocation = Field(description="What one task of the job asks for")
     slots: int = Field(description="Tasks of the job, each as large as the largest of any trial")
-    nodes: tuple[str, ...] = Field((), description="Nodes that trials name")
 
     @property
     def cores(self) -> int:
@@ -43,8 +42,6 @@ class Held(Record):
     def nodes_option(self) -> str:
         """Nodes that are asked for, in the words of `--nodes`."""
         spread = ranks_over_nodes(self.slot, self.slots)
-        if self.nodes:
-            return str(len(self.nodes))
         if spread is not None:
             return str(spread.nodes)
         most = min(self.slots, self.slot.request.max_nodes or self.slots)
@@ -53,40 +50,66 @@ class Held(Record):
     def options(self, site: Site, time_min: int) -> dict[str, str | None]:
         """Options of sbatch that ask for the job."""
         slot = self.slot.model_copy(update={"time_min": time_min})
-        return {**slurm_options(site, slot, self.slots, self.nodes), "nodes": self.nodes_option}
+        return {**slurm_options(site, slot, self.slots), "nodes": self.nodes_option}
+
+
+@dataclass(frozen=True)
+class HeldTrials:
+    """Trials of stages that need nodes of one kind, and the job that they run in."""
+
+    trials: tuple[Trial, ...]
+    held: Held
+
+    def names(self, trial: Trial) -> bool:
+        """Whether a trial is one of them."""
+        return any(own.id == trial.id for own in self.trials)
 
 
 def is_held(plan: Plan) -> bool:
-    """Whether all trials of a plan run in one allocation; plans of earlier versions do not."""
+    """Whether the trials of a plan run in jobs that hold nodes for several of them."""
     return plan.site is not None and plan.settings.get("allocation") == "hold"
 
 
 def why_not_held(plan: Plan, site: Site) -> str | None:
-    """Why one allocation cannot serve all trials of a plan, in a clause; None where it can."""
-    kinds: dict[str, set[str | None]] = {name: set() for name in OF_A_KIND}
-    for trial in plan.trials:
-        wanted = asked_by_window(plan, trial, site)
-        for name, values in kinds.items():
-            values.add(getattr(wanted.request, name))
-    # A GPU's type tells nothing of trials that need no GPU.
-    kinds["gpu_type"].discard(None)
-    for name, values in kinds.items():
-        if len(values) > 1:
-            told = listing(sorted(value or "none" for value in values))
-            return f"its trials need more than one {name.replace('_', ' ')} ({told})"
-    held = held_by(plan, site)
-    if held.nodes and held.slots > len(held.nodes):
-        return "some of its trials name their nodes, and others need more tasks than those"
-    most = held.slot.request.max_nodes
-    fewest = int(held.nodes_option.partition("-")[0])
-    if most is not None and fewest > most:
-        return f"it needs {fewest} nodes, and max_nodes of the site {site.name} is {most}"
+    """Why no allocation can serve trials of a plan, in a clause; None where one can."""
+    for held in (one.held for one in held_trials(plan, site)):
+        most = held.slot.request.max_nodes
+        fewest = int(held.nodes_option.partition("-")[0])
+        if most is not None and fewest > most:
+            return f"it needs {fewest} nodes, and max_nodes of the site {site.name} is {most}"
     return None
 
 
-def held_by(plan: Plan, site: Site) -> Held:
-    """The smallest job of equal tasks that every trial of a plan fits into."""
-    asked = [(one, one.asked(site)) for t in plan.trials for one in submissions(plan, t)]
+def held_trials(plan: Plan, site: Site) -> tuple[HeldTrials, ...]:
+    """Trials by the job that they run in; the jobs stand in the order of the pipeline."""
+    kinds: dict[str, tuple[str | bool | None, ...]] = {}
+    for trial in plan.trials:
+        kinds.setdefault(trial.entry, _kind(asked_by_window(plan, trial, site)))
+    left = [entry for entry in plan.suite.stages if entry in kinds]
+    found = []
+    while left:
+        together: list[str] = []
+        for entry in left:
+            step = plan.suite.stages[entry]
+            waits_for = {*step.inputs.values(), step.beside}.intersection(left) - {*together}
+            if kinds[entry] == kinds[left[0]] and not waits_for:
+                together.append(entry)
+        left = [entry for entry in left if entry not in together]
+        trials = tuple(trial for trial in plan.trials if trial.entry in together)
+        found.append(HeldTrials(trials, held_by(plan, site, trials)))
+    return tuple(found)
+
+
+def _kind(wanted: Allocation) -> tuple[str | bool | None, ...]:
+    """What sets the nodes of a job apart from those of others."""
+    # A GPU's type tells nothing of trials that need no GPU.
+    of_gpus = wanted.request.gpu_type if wanted.gpus else None
+    return (*(getattr(wanted.request, name) for name in OF_A_KIND), of_gpus, wanted.gpus > 0)
+
+
+def held_by(plan: Plan, site: Site, trials: Sequence[Trial]) -> Held:
+    """The smallest job of equal tasks that every one of some trials fits into."""
+    asked = [(one, one.asked(site)) for t in trials for one in submissions(plan, t)]
     windows = [wanted for one, wanted in asked if one.batch_name == WINDOWS]
     cpus = max(wanted.cpus for _, wanted in asked)
     memory_mib = max(wanted.memory_mib for _, wanted in asked)
@@ -95,15 +118,13 @@ def held_by(plan: Plan, site: Site) -> Held:
         math.ceil(one.at_once / _in_one_slot(wanted, cpus, memory_mib, gpus))
         for one, wanted in asked
     )
-    nodes = tuple(dict.fromkeys(node for trial in plan.trials for node in trial.nodes))
     largest = next(wanted for wanted in windows if wanted.gpus == gpus)
     pilot_mib = PILOT_MIB if slots == 1 else PILOT_SHARE_MIB
     return Held(
         slot=largest.model_copy(
             update={"cpus": cpus, "memory_mib": memory_mib + pilot_mib, "gpus": gpus}
         ),
-        slots=max(slots, len(nodes)) if nodes else slots,
-        nodes=nodes,
+        slots=slots,
     )
 
 

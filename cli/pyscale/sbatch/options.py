@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -87,29 +87,27 @@ def allocation(
     )
 
 
-def slurm_options(
-    site: Site, wanted: Allocation, ranks: int = 1, nodes: Sequence[str] = ()
-) -> dict[str, str | None]:
+def slurm_options(site: Site, wanted: Allocation, ranks: int = 1) -> dict[str, str | None]:
     """Options of sbatch, by name, that ask for an allocation in the dialect of a site.
 
     `ranks` are tasks that share the job. Unless the site says how many a node takes, they ask for
-    memory and GPUs by the task. `nodes` names those that have one of these tasks each. A UserError
-    says that the site's way to ask for GPUs needs a type that it lacks, or the reverse.
+    memory and GPUs by the task. A UserError says that the site's way to ask for GPUs needs a type
+    that it lacks, or the reverse.
     """
     request = wanted.request
-    spread = None if nodes else ranks_over_nodes(wanted, ranks)
+    spread = ranks_over_nodes(wanted, ranks)
     options: dict[str, str | None] = {
         "partition": request.partition,
         "account": request.account,
         "qos": request.qos,
         "constraint": request.constraint,
-        **node_options(wanted, ranks, nodes),
+        **node_options(wanted, ranks),
         "ntasks": str(ranks),
         "cpus-per-task": str(wanted.cpus),
     }
     options = {name: value for name, value in options.items() if value is not None}
     on_each = spread.ranks_each if spread else 1
-    if site.memory_option == "mem" and (ranks == 1 or nodes or spread):
+    if site.memory_option == "mem" and (ranks == 1 or spread):
         options["mem"] = f"{on_each * wanted.memory_mib}M"
     elif site.memory_option == "mem" and request.exclusive:
         # By the core it would be asked for all cores of the node, and may be more than it has.
@@ -135,10 +133,8 @@ def own_word_on_threads(site: Site) -> str | None:
     return next((option for option in site.options if option.startswith(OF_THREADS)), None)
 
 
-def node_options(wanted: Allocation, ranks: int, nodes: Sequence[str]) -> dict[str, str]:
-    """Options that say on which nodes ranks run, by name or number, and how many on each."""
-    if nodes:
-        return {"nodes": str(len(nodes)), "nodelist": ",".join(nodes), "ntasks-per-node": "1"}
+def node_options(wanted: Allocation, ranks: int) -> dict[str, str]:
+    """Options that say on how many nodes ranks run, and how many on each."""
     if spread := ranks_over_nodes(wanted, ranks):
         return {"nodes": str(spread.nodes), "ntasks-per-node": str(spread.ranks_each)}
     return {"nodes": "1" if ranks == 1 else f"1-{ranks}"}

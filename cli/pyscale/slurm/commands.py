@@ -36,24 +36,9 @@ class Answer:
         return words_of(self.err or self.out) or f"exit code {self.code}"
 
 
-@dataclass(frozen=True)
-class NodeState:
-    """A node of a partition as the controller sees it."""
-
-    name: str
-    state: str
-    reason: str
-
-    @property
-    def able(self) -> bool:
-        """Whether it takes jobs now, or when those that it runs are done."""
-        return not _UNABLE.search(self.state) and self.state[-1:] not in _UNABLE_SIGNS
-
-    @property
-    def condition(self) -> str:
-        """How it is, and why where a reason was given; to follow its name in a sentence."""
-        why = f" ({self.reason})" if self.reason not in {"", "none"} else ""
-        return f"is {self.state}{why}"
+def takes_jobs(state: str) -> bool:
+    """Whether a node in a state takes jobs now, or when those that it runs are done."""
+    return not _UNABLE.search(state) and state[-1:] not in _UNABLE_SIGNS
 
 
 def words_of(said: str) -> str:
@@ -113,18 +98,18 @@ def sinfo(fields: str, *options: str) -> Answer:
     return ask("sinfo", "--noheader", *options, f"--format={fields}")
 
 
-def nodes_of(partition: str) -> list[NodeState]:
-    """Nodes of a partition, each once, sorted by name; UserError where Slurm knows no such one."""
+def nodes_of(partition: str) -> dict[str, str]:
+    """States of a partition's nodes, by name; UserError where Slurm knows no such partition."""
     known = partitions()
     if partition not in known:
         raise UserError(
             f"unknown partition {partition!r}: this cluster has {', '.join(known) or 'none'}"
         )
-    answer = sinfo("%N|%T|%E", "--Node", f"--partition={partition}")
+    answer = sinfo("%N %T", "--Node", f"--partition={partition}")
     if answer.code != 0:
         raise UserError(f"sinfo lists no nodes of {partition}: {answer.complaint}")
-    found = (line.strip().split("|", 2) for line in answer.out.splitlines() if line.strip())
-    return sorted({name: NodeState(name, *rest) for name, *rest in found}.values(), key=_natural)
+    lines = filter(None, map(str.strip, answer.out.splitlines()))
+    return dict(line.partition(" ")[::2] for line in lines)
 
 
 def partitions() -> list[str]:
@@ -195,10 +180,3 @@ def accounts(*words: str) -> str:
     """What sacctmgr says; empty where there are no accounts or they do not answer."""
     answer = ask("sacctmgr", "--noheader", "--parsable2", *words)
     return answer.out if answer.code == 0 else ""
-
-
-def _natural(node: NodeState) -> list[tuple[int, str]]:
-    """Order by numbers as numbers: n2 before n10."""
-    return [
-        (int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", node.name)
-    ]

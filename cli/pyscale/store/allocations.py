@@ -1,4 +1,4 @@
-"""Allocations of a run: the jobs that hold nodes while all trials run in them."""
+"""Allocations of a run: the jobs that hold nodes while trials run in them."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Allocated(Record):
     time_limit_min: int
     submit_utc: datetime
     after: str | None = Field(None, description="Job whose end it waits for")
+    entries: tuple[str, ...] = Field(description="Entries of the suite whose trials it runs")
 
 
 class Allocations(Record):

@@ -7,22 +7,27 @@ which recommendations do not hold for a run.
 from __future__ import annotations
 
 import json
+import mimetypes
+from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from pyscale.data.registry import load_registry
 from pyscale.errors import UserError
 from pyscale.planning.plan import Plan
 from pyscale.resources import shipped
-from pyscale.store.crateactions import add_actions, add_described, add_file, iso
 from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.manifest import MANIFEST_FILE
 from pyscale.store.provenance import PROVENANCE_FILE
-from pyscale.store.tables import FILES, TABLES
+from pyscale.store.tables import FILES, TABLES, TASKS_FILE
 from pyscale_stages.atomic import write_atomically
+from pyscale_stages.registry import load_stage
+from pyscale_stages.wording import plural
 
 if TYPE_CHECKING:
     from rocrate.model.entity import Entity
@@ -43,6 +48,13 @@ _FILES = {
     **{FILES[name]: f"Table: {rows}" for name, (rows, _) in TABLES.items()},
 }
 
+# What the system's own table of types may lack: the crate must not depend on the machine.
+_FORMATS = {
+    ".jsonl": "application/jsonl",
+    ".md": "text/markdown",
+    ".parquet": "application/vnd.apache.parquet",
+}
+
 
 def write_crate(run: RunFolder) -> Path:
     """Describe the folder of a run as an RO-Crate; manifest, tables and report come before it."""
@@ -59,11 +71,11 @@ def write_crate(run: RunFolder) -> Path:
     _describe_root(crate, run, manifest, published=times[-1])
     for name, what in _FILES.items():
         if (run.path / name).is_file():
-            add_file(crate, run, name, what)
+            _add_file(crate, run, name, what)
     for file in sorted(run.report.rglob("*")):
         # An archive of the run is no part of it.
         if file.is_file() and file.suffix != ".zip" and not file.name.startswith("."):
-            add_file(crate, run, file.relative_to(run.path).as_posix(), "Part of the report")
+            _add_file(crate, run, file.relative_to(run.path).as_posix(), "Part of the report")
     crate.add_dataset(
         dest_path="tasks/",
         properties={
@@ -72,8 +84,7 @@ def write_crate(run: RunFolder) -> Path:
             "do, how it was started, and what it left; earlier attempts beside them",
         },
     )
-    movie = None if run.plan.movie is None else add_input(crate, run.plan, manifest["input"])
-    add_actions(crate, run, manifest, movie, (times[0], times[-1]))
+    _add_action(crate, run, manifest, (times[0], times[-1]))
     file = run.path / CRATE_FILE
     text = json.dumps(crate.metadata.generate(), indent=1, ensure_ascii=False) + "\n"
     write_atomically(file, text)
@@ -91,8 +102,8 @@ def _describe_root(
         f"{', '.join(sorted({str(trial.workers) for trial in plan.trials}, key=int))} workers: "
         "records of every task, tables, and the report."
     )
-    root["datePublished"] = iso(published)
-    root["license"] = add_described(
+    root["datePublished"] = _iso(published)
+    root["license"] = _describe(
         crate,
         "#license-not-stated",
         "CreativeWork",
@@ -101,13 +112,13 @@ def _describe_root(
         "used: ask whoever measured it. The licence of its input is another.",
     )
     for address, (name, version) in _PROFILES.items():
-        profile = add_described(crate, address, "CreativeWork", name=name, version=version)
+        profile = _describe(crate, address, "CreativeWork", name=name, version=version)
         root.append_to("conformsTo", profile)
     crate.metadata["conformsTo"] = [
         {"@id": crate.metadata.profile},
         {"@id": "https://w3id.org/workflowhub/workflow-ro-crate/1.0"},
     ]
-    language = add_described(
+    language = _describe(
         crate,
         "#plan-of-pyscale",
         "ComputerLanguage",
@@ -115,7 +126,7 @@ def _describe_root(
         description="JSON: a frozen suite of stages, which feeds which, the settings, and every "
         "trial in the order in which it runs",
     )
-    root["mainEntity"] = add_file(
+    root["mainEntity"] = _add_file(
         crate,
         run,
         PLAN_FILE,
@@ -129,23 +140,121 @@ def _describe_root(
     )
 
 
-def add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity:
+def _add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity:
     """Describe what a run measured on, which lies outside; with its licence where it is known."""
     files = found["files"]
     known = load_registry(shipped("config")).datasets.get(str(plan.settings["data"]))
     terms = {}
     if known is not None:
         licence = {"name": known.licence, "description": known.terms}
-        terms["license"] = add_described(crate, known.licence_url, "CreativeWork", **licence)
+        terms["license"] = _describe(crate, known.licence_url, "CreativeWork", **licence)
         terms["citation"] = known.citation
-    return add_described(
+    return _describe(
         crate,
         "#input",
         "CreativeWork",
         name=", ".join(movie.name for movie in plan.movies.values()),
-        description=f"The input: {plan.how_much} in {len(files)} file(s); the checksum of each is "
-        "in provenance.json",
+        description=f"The input: {plan.how_much} in {plural(len(files), 'file')}; the checksum "
+        "of each is in provenance.json",
         size=f"{sum(file['size_bytes'] for file in files)} bytes",
         **({"sha256": files[0]["sha256"]} if len(files) == 1 else {}),
         **terms,
     )
+
+
+def _add_action(
+    crate: ROCrate,
+    run: RunFolder,
+    manifest: dict[str, Any],
+    lasted: tuple[datetime, datetime],
+) -> None:
+    """Add the run as one action; what each trial and task did stands in the tables."""
+    plan = run.plan
+    tasks = pl.read_parquet(run.path / TASKS_FILE, columns=["trial", "status"], glob=False)
+    ended = Counter(tasks.filter(pl.col("status") == "done")["trial"])
+    missing = sum(ended[trial.id] < len(trial.tasks) for trial in plan.trials)
+    properties = {
+        "name": f"Run {plan.run_id}",
+        "description": f"{plural(len(plan.trials), 'trial')} of the suite {plan.suite.name}",
+        "startTime": _iso(lasted[0]),
+        "endTime": _iso(lasted[1]),
+        "actionStatus": "http://schema.org/CompletedActionStatus",
+    }
+    if missing:
+        properties |= {
+            "actionStatus": "http://schema.org/FailedActionStatus",
+            "error": f"{missing} of {len(plan.trials)} planned trials are not complete",
+        }
+    results = ("report/", *(f"{table}." for table in TABLES))
+    action = crate.add_action(
+        crate.root_dataset["mainEntity"],
+        identifier=f"#run-{plan.run_id}",
+        object=None if plan.movie is None else _add_input(crate, plan, manifest["input"]),
+        result=[part for part in crate.root_dataset["hasPart"] if part.id.startswith(results)],
+        properties=properties,
+    )
+    action["agent"] = _add_software(crate, manifest)
+    for image in (manifest["containers"] or {"images": []})["images"]:
+        described = _describe(
+            crate,
+            f"#image-{image['name']}",
+            "ContainerImage",
+            additionalType={"@id": "https://w3id.org/ro/terms/workflow-run#SIFImage"},
+            name=image["name"],
+            sha256=image["sha256"],
+        )
+        action.append_to("containerImage", described)
+    crate.root_dataset["mentions"] = action
+
+
+def _add_software(crate: ROCrate, manifest: dict[str, Any]) -> Entity:
+    """Describe pyscale, and the packages that its stages computed with."""
+    origin = manifest["pyscale"]
+    commit = "" if origin["git_commit"] is None else f", commit {origin['git_commit']}"
+    changed = " with changes that were not committed" if origin["git_dirty"] else ""
+    used = {("Python", manifest["python"], "https://www.python.org/")}
+    for stage, versions in manifest["versions"].items():
+        # The record names devices and drivers too, which are no packages.
+        for package in (one for one in load_stage(stage).packages if one in versions):
+            # A local build like 2.5.1+cpu has no page of its own.
+            page = f"https://pypi.org/project/{package}/{versions[package].partition('+')[0]}/"
+            used.add((package, versions[package], page))
+    software = _describe(
+        crate,
+        "#pyscale",
+        "SoftwareApplication",
+        name="pyscale",
+        softwareVersion=origin["version"],
+        description="Plans, starts, records and analyses the trials: no person is "
+        f"recorded{commit}{changed}",
+    )
+    software["softwareRequirements"] = [
+        _describe(crate, page, "SoftwareApplication", name=name, softwareVersion=version, url=page)
+        for name, version, page in sorted(used)
+    ]
+    return software
+
+
+def _describe(crate: ROCrate, identity: str, kind: str, **properties: Any) -> Entity:
+    """Add what is no file."""
+    from rocrate.model.contextentity import ContextEntity
+
+    return crate.add(ContextEntity(crate, identity, {"@type": kind} | properties))
+
+
+def _add_file(crate: ROCrate, run: RunFolder, part: str, what: str, **properties: object) -> Entity:
+    """Describe a file of the run's folder."""
+    suffix = Path(part).suffix
+    media = _FORMATS.get(suffix) or mimetypes.guess_type(part)[0] or "application/octet-stream"
+    described = {
+        "name": Path(part).name,
+        "description": what,
+        "encodingFormat": media,
+        "contentSize": str((run.path / part).stat().st_size),
+    }
+    return crate.add_file(dest_path=part, properties=described | properties)
+
+
+def _iso(time: datetime) -> str:
+    """ISO 8601 to the millisecond with its offset, as the profiles want it."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds")

@@ -60,9 +60,7 @@ class Sources:
         self.warnings.update(result.warnings)
         if result.samples.get(Timing.kept_as) and record.launch is not None:
             self.places.setdefault(record.launch.node, {}).update(
-                (key, text)
-                for key, text in result.versions.items()
-                if key.startswith(_OF_PLACES) or key == "fio"
+                (key, text) for key, text in result.versions.items() if key.startswith(_OF_PLACES)
             )
         if trial.is_reference:
             self.outputs[trial.entry] += [file.model_dump(mode="json") for file in result.outputs]

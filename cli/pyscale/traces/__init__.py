@@ -1,1 +1,1 @@
-"""Traces that people have already, from sacct, Nextflow, Snakemake and jobstats, as wall times."""
+"""Traces that people have already, from sacct, Nextflow and Snakemake, as wall times."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from pyscale.console import talk
 from pyscale.errors import UserError
 from pyscale.report.wording import few, listing
-from pyscale.traces.jobstats import read_jobstats
 from pyscale.traces.nextflow import read_nextflow
 from pyscale.traces.sacct import read_sacct
 from pyscale.traces.snakemake import read_metadata, read_snakemake
@@ -64,11 +63,6 @@ def _of_sacct(tasks: Sequence[TracedTask]) -> Iterator[str]:
         yield (
             f"sacct counts whole seconds, and the shortest task took {shortest_s:g} s: its time "
             f"is uncertain by up to {100 / shortest_s:.0f} %"
-        )
-    if any(task.energy_j is not None for task in tasks):
-        yield (
-            "energy is left out of jobs that shared a node, because Slurm counts the energy of "
-            "whole nodes"
         )
     if tasks and all(task.peak_memory_bytes is None for task in tasks):
         yield (
@@ -136,10 +130,6 @@ FORMATS: dict[str, tuple[str, Callable[[Path, str, Asked], list[TracedTask]]]] =
         read_nextflow,
     ),
     "snakemake": (r"\A(?:s\W|[^\n]*\bh:m:s\b)", read_snakemake),
-    "jobstats": (
-        r'\A\s*(?:JS1:|H4sI)|\A\s*\{(?=.*"nodes").*"total_time"',
-        read_jobstats,
-    ),
 }
 """Formats, what the beginning of a trace of each holds, and what reads it."""
 _OTHERS = (

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
 from pyscale.analysis.lanes import Interval
 from pyscale.slurm.queue import ENDED, array_of, elements
-from pyscale.traces.jobstats import job_figures
 from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name, without_zone
 from pyscale.traces.tracefile import Layout, Row, bytes_of, moment, rows_of, seconds_of_clock
 
 COMMAND = (
     "SLURM_TIME_FORMAT=%s sacct -P --duplicates --noconvert -o JobID,JobIDRaw,State,Submit,Start,"
-    "End,ElapsedRaw,TotalCPU,AllocCPUS,NTasks,NodeList,ReqMem,MaxRSS,AllocTRES,ConsumedEnergyRaw,"
-    "AdminComment,JobName"
+    "End,ElapsedRaw,TotalCPU,AllocCPUS,NTasks,NodeList,ReqMem,MaxRSS,AllocTRES,JobName"
 )
 """Asks for all that is read here, and for jobs that were tried again as often as they were. The
 name is last, because it may hold a bar."""
@@ -28,7 +25,6 @@ AGAIN = "tried again"
 _INDEX = re.compile(r"\d{1,18}", re.ASCII)
 A_TIME = "a time in seconds, or as 1-02:03:04"
 A_SIZE = "a size, as 2048K"
-AN_ENERGY = "an energy in joules"
 COUNTS = "a list of counts, as cpu=4,mem=8G,node=1,gres/gpu=2"
 A_DATE = "a date, as 2026-03-17T11:42:24, or a time in seconds since 1970"
 
@@ -49,7 +45,6 @@ def read_sacct(path: Path, text: str, asked: Asked) -> list[TracedTask]:
     tasks = [
         _task(path, job_id, rows, steps.get(job_id, ()), asked) for job_id, rows in jobs.items()
     ]
-    tasks = without_shared_energy(tasks)
     return [replace(task, flaw=task.flaw or flaws.get(task.name)) for task in tasks]
 
 
@@ -102,12 +97,7 @@ def _task(
     # `sacct --duplicates` tells of every time that the job ran; the last one counts.
     row = rows[-1]
     state = (row.told("State") or "").partition(" ")[0]
-    figures = job_figures(row.where, row.told("AdminComment"))
     peaks = [step.read("MaxRSS", bytes_of, A_SIZE) for step in (row, *steps)]
-    if figures is not None:
-        # Of all processes together; Slurm tells that of the largest alone.
-        peaks.append(figures.over_nodes("used_memory"))
-    energies = [one.read("ConsumedEnergyRaw", int, AN_ENERGY) for one in (row, *steps)]
     wall_s = _wall_s(row)
     flaw, workers = _flaw(rows, state, wall_s), None
     if asked.workers_column is None:
@@ -127,7 +117,6 @@ def _task(
         cpu_s=row.read("TotalCPU", seconds_of_clock, "a time, as 02:03.456"),
         requested_memory_bytes=_requested_bytes(row),
         peak_memory_bytes=max((peak for peak in peaks if peak is not None), default=None),
-        energy_j=job_energy_j(energies[0], energies[1:], wall_s, _count_of(row, "node")),
         node=row.told("NodeList"),
         state=state,
         workers=workers,
@@ -209,51 +198,3 @@ def _count_of(row: Row, resource: str, if_absent: int | None = None) -> int | No
     if count is None:
         return if_absent
     return row.read("AllocTRES", lambda _: int(count), COUNTS) if count.isdecimal() else None
-
-
-UNTOLD_J = frozenset({0, 2**32 - 2, 2**64 - 2})
-"""What Slurm writes where no plugin counts energy: nothing, and its two marks of no value."""
-MOST_W = 100_000
-"""More than any node draws: what is above is a counter that went wrong."""
-
-
-def job_energy_j(
-    own_j: int | None, steps_j: Iterable[int | None], wall_s: float | None, nodes: int | None
-) -> float | None:
-    """Energy of one job; None where it was not measured.
-
-    Slurm counts the energy of whole nodes for every step, and steps run beside each other: that
-    of the external one is the job's, and so is the batch script's on one node. The largest of the
-    steps' is taken where there are any.
-    """
-    known = [joules for joules in steps_j if joules is not None and joules not in UNTOLD_J]
-    # In some releases the job's own figure is the sum of its steps, as if used twice or thrice.
-    joules = max(known, default=own_j)
-    if joules is None or joules in UNTOLD_J or not wall_s:
-        return None
-    return float(joules) if 0 < joules <= MOST_W * wall_s * (nodes or 1) else None
-
-
-def without_shared_energy(tasks: Sequence[TracedTask]) -> list[TracedTask]:
-    """Take the energy from tasks that shared a node with another: each has the whole node's."""
-    by_nodes: dict[str | None, list[TracedTask]] = defaultdict(list)
-    for task in tasks:
-        by_nodes[task.node].append(task)
-    shared = {id(task) for own in by_nodes.values() for task in _sharing(own)}
-    return [replace(task, energy_j=None) if id(task) in shared else task for task in tasks]
-
-
-def _sharing(tasks: Sequence[TracedTask]) -> Iterator[TracedTask]:
-    """Tasks of one node during which another ran there; without times all may have."""
-    dated = [(task.interval, task) for task in tasks if task.interval is not None]
-    if len(dated) < len(tasks):
-        yield from tasks if len(tasks) > 1 else ()
-        return
-    order = sorted(dated, key=lambda pair: pair[0])
-    latest_end = datetime.min
-    for place, ((start, end), task) in enumerate(order):
-        # Of all later ones the next begins first, so that it alone decides.
-        later = order[place + 1 : place + 2]
-        if start < latest_end or any(next_start < end for (next_start, _), _ in later):
-            yield task
-        latest_end = max(latest_end, end)

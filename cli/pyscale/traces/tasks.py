@@ -27,7 +27,7 @@ class Asked:
 MOST = 2**53
 """Bytes, seconds or anything else of one task: no machine has more."""
 AMOUNTS = (
-    *("wall_s", "cpus", "gpus", "cpu_s", "energy_j", "workers"),
+    *("wall_s", "cpus", "gpus", "cpu_s", "workers"),
     *("requested_memory_bytes", "peak_memory_bytes"),
 )
 
@@ -50,8 +50,6 @@ class TracedTask:
     cpu_s: float | None = None
     requested_memory_bytes: int | None = None
     peak_memory_bytes: int | None = None
-    energy_j: float | None = None
-    """Joules of the whole of its nodes."""
     node: str | None = None
     state: str | None = None
     """In the trace's own word."""

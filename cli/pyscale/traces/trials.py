@@ -151,7 +151,6 @@ def wall_time_table(trials: Sequence[TracedTrial]) -> pl.DataFrame:
         (WHOLE, "cpus gpus"),
         (REAL, "cpu_s"),
         (WHOLE, "requested_memory_bytes peak_memory_bytes"),
-        (REAL, "energy_j"),
         (TEXT, "node state"),
     )
     names = stage_names(trials)
@@ -220,7 +219,6 @@ def _row(trial: TracedTrial, tasks: Sequence[TracedTask], *, zoned: bool) -> dic
         "cpu_s": _sum([task.cpu_s for task in tasks]),
         "requested_memory_bytes": _largest(task.requested_memory_bytes for task in tasks),
         "peak_memory_bytes": _largest(task.peak_memory_bytes for task in tasks),
-        "energy_j": _sum([task.energy_j for task in tasks]),
         "node": " ".join(dict.fromkeys(task.node for task in tasks if task.node)) or None,
         "state": " ".join(dict.fromkeys(task.state for task in tasks if task.state)) or None,
     }

@@ -49,7 +49,7 @@ def try_out(trying: Trying) -> None:
     """Find the program."""
     trying.step("find the program")
     where = found_program(trying.params)
-    trying.ok("works", f"the program of the step is there: {where}", where)
+    trying.ok("works", f"the program of the step is there: {where}")
 
 
 NEEDS = Needs(look=look, try_out=try_out)

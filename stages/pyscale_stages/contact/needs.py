@@ -50,10 +50,10 @@ def try_out(trying: Trying) -> None:
         return
     versions = result["versions"]
     if not trying.params.uses_opencl(trying.device):
-        trying.ok("works", "contacts were measured by NumPy", f"NumPy {versions['numpy']}")
+        trying.ok("works", f"contacts were measured by NumPy {versions['numpy']}")
         return
     device = f"{versions['opencl_device']} ({versions['opencl_driver']})"
-    trying.ok("works", f"the kernels ran on the OpenCL device {device}", device)
+    trying.ok("works", f"the kernels ran on the OpenCL device {device}")
 
 
 NEEDS = Needs(

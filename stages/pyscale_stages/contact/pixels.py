@@ -8,20 +8,13 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.contact.labels import DenseLabels
-from pyscale_stages.contact.strips import (
-    Layout,
-    Pairs,
-    PixelMeasures,
-    pairs_across_cuts,
-    strips_of,
-    summed,
-)
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, MissingPart, ResourceExhausted
 from pyscale_stages.libraries import how_to_install
@@ -112,25 +105,47 @@ SHIFTS = ((0, 0), (0, 1), (1, 0), (0, -1), (-1, 0))
 SUM_LIMIT = 2**31
 """The centroid kernel sums coordinates in signed 32-bit integers and wraps silently beyond."""
 NO_ROOM = ("CL_INVALID_BUFFER_SIZE", "CL_MEM_OBJECT_ALLOCATION_FAILURE", "CL_OUT_OF_")
+SMALLEST_CAPACITY = 256
+LARGEST_CAPACITY = 4096
+"""Labels of a frame that the device counts, in a matrix of 64 MiB: beyond it NumPy is faster."""
+Counts = npt.NDArray[np.int64]
 
 
-def build_kernels(n_types: int, shape_yx: tuple[int, int], layout: Layout) -> None:
-    """Run every kernel once on empty images of the shapes that the layout gives."""
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of touching cells, each once, by places in the labels of their types: a, then b."""
+
+    a: Counts
+    b: Counts
+    contact_px: Counts
+    overlap_px: Counts
+
+
+@dataclass(frozen=True)
+class PixelMeasures:
+    """What the pixels of one frame say: of the cells of the first type, then of the second's."""
+
+    pairs: Pairs
+    y_px: npt.NDArray[np.float64]
+    x_px: npt.NDArray[np.float64]
+
+
+def capacity_for(types: Sequence[DenseLabels]) -> int:
+    """Number of labels that the kernels are built for, with background and the marker."""
+    # Sizes of arrays are part of a kernel's source: in powers of two, few have to be compiled.
+    n_cells = sum(len(cells.labels) for cells in types)
+    return max(SMALLEST_CAPACITY, 1 << (n_cells + 1).bit_length())
+
+
+def build_kernels(n_types: int, shape_yx: tuple[int, int], capacity: int) -> None:
+    """Run every kernel once on empty images of the shape, for so many labels."""
     # The first call compiles, which belongs to `model_load`, and not to `compute` of some windows.
-    strip, frame = (
-        [
-            DenseLabels(
-                labels=np.empty(0, np.uint32),
-                area_px=np.empty(0, np.int64),
-                image=np.zeros((height, shape_yx[1]), np.uint32),
-            )
-        ]
-        * n_types
-        for height in (layout.height, shape_yx[0])
+    empty = DenseLabels(
+        labels=np.empty(0, np.uint32),
+        area_px=np.empty(0, np.int64),
+        image=np.zeros(shape_yx, np.uint32),
     )
-    with _exhaustion_explained(layout):
-        _pairs_inside(strip, layout.strip_capacity)
-        _centroids(_stack(frame, (0, 0), layout.frame_capacity), layout.frame_capacity)
+    measure([empty] * n_types, capacity)
 
 
 def fits_sums(cells: DenseLabels) -> npt.NDArray[np.bool_]:
@@ -147,63 +162,50 @@ def measure_by_numpy(types: Sequence[DenseLabels]) -> PixelMeasures:
     return PixelMeasures(Pairs(a - 1, b - 1, contact_px, overlap_px), points[:, 1], points[:, 2])
 
 
-def measure(types: Sequence[DenseLabels], layout: Layout) -> PixelMeasures:
+def measure(types: Sequence[DenseLabels], capacity: int) -> PixelMeasures:
     """Measure one frame on the device.
 
     Two pixels touch where they are 4-neighbours. Of two types, a pixel also touches the pixel
     at its own place, so `contact_px` counts pairs (p in a, q in b) at city-block distance 0
     or 1. Counts are exact: the kernel adds integers atomically. It compares neighbours along
     y, x and z; two types are stacked along z with the second shifted by each step in turn, so
-    that what it counts along z are the wanted pairs. Pairs that a cut between strips parts are
-    counted on the host.
+    that what it counts along z are the wanted pairs.
     """
     n_all = sum(len(cells.labels) for cells in types)
-    with _exhaustion_explained(layout):
-        inside = [
-            _pairs_inside(strip, layout.strip_capacity) for strip in strips_of(types, layout.height)
-        ]
-        stack = _stack(types, (0, 0), layout.frame_capacity)
-        points = _centroids(stack, layout.frame_capacity)
-    across = pairs_across_cuts(types, layout.height)
+    with _exhaustion_explained(capacity):
+        pairs = _pairs(types, capacity)
+        points = _centroids(_stack(types, (0, 0), capacity), capacity)
     # Coordinates count from the margin of one pixel.
     x_px, y_px = points[:, 1 : n_all + 1].astype(np.float64) - 1
-    return PixelMeasures(summed((*inside, *across), len(types[-1].labels)), y_px, x_px)
+    return PixelMeasures(pairs, y_px, x_px)
 
 
 @contextmanager
-def _exhaustion_explained(layout: Layout) -> Iterator[None]:
+def _exhaustion_explained(capacity: int) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
         if not any(sign in str(error) for sign in NO_ROOM):
             raise
         raise ResourceExhausted(
-            f"the OpenCL device has no memory for matrices of {layout.strip_capacity} x "
-            f"{layout.strip_capacity} labels, which {layout.height} row(s) of a frame need: use "
+            f"the OpenCL device has no memory for matrices of {capacity} x {capacity} labels: use "
             "a device with more memory, or crop"
         ) from error
 
 
-def _pairs_inside(strip: Sequence[DenseLabels], capacity: int) -> Pairs:
-    """Count the contacts inside one strip; pairs are of the cells' numbers in the frame."""
-    n_a, n_all = len(strip[0].labels), sum(len(cells.labels) for cells in strip)
-    if len(strip) == 1:
-        contact = np.triu(_touching(_stack(strip, (0, 0), capacity))[1 : n_all + 1, 1 : n_all + 1])
+def _pairs(types: Sequence[DenseLabels], capacity: int) -> Pairs:
+    n_a, n_all = len(types[0].labels), sum(len(cells.labels) for cells in types)
+    if len(types) == 1:
+        contact = np.triu(_touching(_stack(types, (0, 0), capacity))[1 : n_all + 1, 1 : n_all + 1])
         overlap = np.zeros_like(contact)
     else:
         counts = [
-            _touching(_stack(strip, shift, capacity))[1 : n_a + 1, n_a + 1 : n_all + 1]
+            _touching(_stack(types, shift, capacity))[1 : n_a + 1, n_a + 1 : n_all + 1]
             for shift in SHIFTS
         ]
         contact, overlap = np.sum(counts, axis=0, dtype=np.uint32), counts[0]
     a, b = np.nonzero(contact)
-    return Pairs(
-        # Numbers in the frame begin at 1.
-        a=strip[0].labels[a].astype(np.int64) - 1,
-        b=strip[-1].labels[b].astype(np.int64) - 1,
-        contact_px=contact[a, b].astype(np.int64),
-        overlap_px=overlap[a, b].astype(np.int64),
-    )
+    return Pairs(a, b, contact[a, b].astype(np.int64), overlap[a, b].astype(np.int64))
 
 
 def _stack(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
-
 from pyscale_stages.contact import pixels
 from pyscale_stages.contact.agreement import check
 from pyscale_stages.contact.labels import DenseLabels, densify, open_labels, pieces, read_labels
 from pyscale_stages.contact.needs import NEEDS
 from pyscale_stages.contact.params import ContactParams, method
-from pyscale_stages.contact.strips import Layout, layout_of
+from pyscale_stages.contact.pixels import LARGEST_CAPACITY
 from pyscale_stages.contact.tables import Tables, frame_tables, joined, merge, write
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 
@@ -54,7 +54,7 @@ def _measured(
     task: Task, movies: tuple[Movie, ...], window: tuple[int, int], *, on_device: bool
 ) -> Tables:
     """Tables of the window, read and measured piece by piece."""
-    built: set[Layout] = set()
+    built: set[int] = set()
     tables: list[Tables] = []
     ranges = list(pieces(movies, window))
     for start, stop in task.progress(ranges, len(ranges), "finding contacts"):
@@ -69,18 +69,27 @@ def _measured(
             }
             for frame, types in cells.items():
                 _refuse_masks(movies, frame, types)
-            layouts = {frame: layout_of(types) for frame, types in cells.items() if on_device}
-        needed = set(layouts.values()) - built
+            capacities = {
+                frame: capacity
+                for frame, types in cells.items()
+                if on_device and (capacity := pixels.capacity_for(types)) <= LARGEST_CAPACITY
+            }
+        if on_device and len(capacities) < len(cells) and not task.warned:
+            task.warn(
+                f"frames of {LARGEST_CAPACITY} cells and more are measured by NumPy",
+                "crowded-frames",
+            )
+        needed = set(capacities.values()) - built
         if needed:
             with task.span("model_load"):
-                for layout in sorted(needed, key=astuple):
-                    pixels.build_kernels(len(movies), movies[0].shape_yx, layout)
+                for capacity in sorted(needed):
+                    pixels.build_kernels(len(movies), movies[0].shape_yx, capacity)
             built |= needed
         with task.span("compute"):
             for frame, types in cells.items():
                 measures = (
-                    pixels.measure(types, layouts[frame])
-                    if on_device
+                    pixels.measure(types, capacities[frame])
+                    if frame in capacities
                     else pixels.measure_by_numpy(types)
                 )
                 tables.append(frame_tables(frame, types, measures))
@@ -135,6 +144,13 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="contact",
+    image=Image(
+        (*OF_EXTRA["contact"], SCIPY),
+        debian=("ocl-icd-libopencl1", "pocl-opencl-icd"),
+        imports=("polars", "pyclesperanto", "scipy", "tifffile"),
+        # A GPU's driver comes with --nv, but not the file by which OpenCL finds it.
+        after_install="echo libnvidia-opencl.so.1 >/etc/OpenCL/vendors/nvidia.icd",
+    ),
     modules=("scipy.spatial.distance", "polars"),
     folders=("truth",),
     needs=NEEDS,

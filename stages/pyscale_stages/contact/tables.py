@@ -12,7 +12,7 @@ import polars as pl
 
 from pyscale_stages.contact.labels import DenseLabels
 from pyscale_stages.contact.neighbours import delaunay_edges, nearest
-from pyscale_stages.contact.strips import PixelMeasures
+from pyscale_stages.contact.pixels import PixelMeasures
 from pyscale_stages.errors import BadInput
 from pyscale_stages.parquet import read_table, write_tables
 from pyscale_stages.task import Task

@@ -24,7 +24,7 @@ from pyscale_stages.errors import BadInput, ResourceExhausted
 from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.movieformats.codecs import CodecName
 from pyscale_stages.movieformats.eer import PLACE_BITS, RUN_BITS
-from pyscale_stages.movieformats.mrc import open_mrc
+from pyscale_stages.movieformats.mrc import HEADER_BYTES
 
 SHARED_MEMORY = Path("/dev/shm")
 BLOCK_BYTES = 4 << 20
@@ -124,11 +124,13 @@ class Decoding:
 def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
     """Prepare the decoding of each frame: what remains is what the library of the codec does."""
     if name == "mrc":
-        mapped = open_mrc(path)
-        assert isinstance(mapped, np.memmap)
-        inside: Frame = np.ndarray(mapped.shape, mapped.dtype, content, mapped.offset)
-        copies = [partial(np.copyto, src=frame) for frame in inside]
-        return _packed(copies, mapped.shape[1:], mapped.dtype)
+        import mrcfile
+
+        with mrcfile.mmap(path) as file:
+            # A stack of one image is an image.
+            shape, dtype = file.data.shape[-2:], file.data.dtype
+        inside = np.frombuffer(content, dtype, offset=HEADER_BYTES).reshape(-1, *shape)
+        return _packed([partial(np.copyto, src=frame) for frame in inside], shape, dtype)
 
     import tifffile
 

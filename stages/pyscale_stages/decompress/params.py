@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
 
 from pydantic import Field, PositiveInt
 
 from pyscale_stages.contract import Device, Method, StageParams
-from pyscale_stages.movieformats.codecs import CODECS, CodecName
-from pyscale_stages.movieformats.counting import PRESETS, Camera
+from pyscale_stages.movieformats.codecs import CODECS, CodecName, MovieFormat
+from pyscale_stages.movieformats.counting import Camera
 
 
 class DecompressParams(StageParams):
@@ -19,12 +19,6 @@ class DecompressParams(StageParams):
         min_length=1,
         description="Formats and codecs; mrc and tiff_none need no decoding: the control",
     )
-    movie: Literal["given", "k3", "falcon4", "k2", "published"] = Field(
-        "given",
-        description="Size of the movies: 'given' uses the next four parameters, 'published' the "
-        "true sizes of the CryoSPARC benchmark's movies (TIFF of a K3, EER of a Falcon 4, MRC of a "
-        "K2), a camera's name the true size of its movies; true sizes need gigabytes",
-    )
     frames: int = Field(
         16, ge=1, description="Frames of a movie; threads beyond the number of frames idle"
     )
@@ -32,6 +26,11 @@ class DecompressParams(StageParams):
     width_px: int = Field(1024, ge=32, description="Width of a frame in pixels")
     dose_per_px: float = Field(
         0.4, ge=0, le=100, description="Mean electrons per pixel of one frame"
+    )
+    cameras: Mapping[MovieFormat, Camera] = Field(
+        {},
+        description="Sizes of movies of a format (tiff, mrc or eer) in place of the four above, as "
+        "the suite system_as_published gives them",
     )
     threads: tuple[PositiveInt, ...] = Field(
         (),
@@ -45,9 +44,8 @@ class DecompressParams(StageParams):
 
     def camera(self, codec: CodecName) -> Camera:
         """Size and dose of the movie that is written in a codec."""
-        if self.movie == "given":
-            return Camera(**{name: getattr(self, name) for name in Camera.model_fields})
-        return PRESETS[CODECS[codec].camera if self.movie == "published" else self.movie]
+        of_all = Camera(**{name: getattr(self, name) for name in Camera.model_fields})
+        return self.cameras.get(CODECS[codec].format, of_all)
 
     def thread_counts(self, most: int) -> tuple[int, ...]:
         """Numbers of threads to try, where a task may use at most so many."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.kernels import basics, engine, filters, fsc, picking, transfers
+from pyscale_stages.kernels import allocation, engine, filters, fsc, picking, transfers
 from pyscale_stages.kernels.params import COMBINATIONS, Combination
 from pyscale_stages.kernels.work import STEPS, Kernel
 from pyscale_stages.timing import Bottleneck
@@ -45,8 +45,6 @@ def _of_transfer(direction: transfers.Direction, *, pinned: bool) -> Kernel:
 
 
 KERNELS: tuple[Kernel, ...] = (
-    Kernel("fft_2d", "fft", "gpu", "flop", basics.flop_2d, basics.prepare_2d),
-    Kernel("fft_3d", "fft", "gpu", "flop", basics.flop_3d, basics.prepare_3d),
     _of_mask("spherical"),
     _of_mask("loose"),
     _of_mask("tight"),
@@ -69,22 +67,12 @@ KERNELS: tuple[Kernel, ...] = (
     _of_transfer("device_to_host", pinned=True),
     Kernel(
         "allocation",
-        "basics",
+        "allocation",
         "allocation",
         "B",
         lambda params: params.allocation_bytes,
-        basics.prepare_allocation,
+        allocation.prepare,
     ),
-    Kernel(
-        "launch_latency",
-        "basics",
-        "cpu",
-        "launch",
-        lambda params: 2.0 * params.launches,
-        basics.prepare_launches,
-    ),
-    Kernel("triad", "basics", "gpu_memory", "B", basics.triad_bytes, basics.prepare_triad),
-    Kernel("matrix_product", "basics", "gpu", "flop", basics.product_flop, basics.prepare_product),
 )
 
 

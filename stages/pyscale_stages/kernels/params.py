@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from pyscale_stages.contract import Device, Method, StageParams
 
-LARGE: Mapping[str, Any] = {
-    "fft_2d_px": 4096,
-    "fft_3d_px": 384,
-    "map_px": 256,
-    "cutoffs": 32,
-    "micrograph_px": 4096,
-    "micrographs": 4,
-    "template_px": 129,
-    "template_angles": 72,
-    "particle_px": 128,
-    "particles": 2048,
-    "particle_batch": 128,
-    "poses": 1024,
-    "marginal_poses": 8,
-    "transfer_max_bytes": 1 << 30,
-    "allocation_bytes": 1 << 30,
-    "launches": 10_000,
-    "triad_elements": 1 << 28,
-    "matrix_size": 8192,
-}
-"""Sizes of the preset `large`, which keep a GPU of a data centre busy."""
-
 LOWER = "lower particles or particle_px"
 """What makes the files of a test smaller, for sentences on room."""
 NOT_APPLICABLE = "not applicable: "
 """How a sentence begins that says why a test has no meaning on a device."""
-SAME_CHECKSUM = 1e-3
-"""Largest relative difference: devices add single-precision numbers in different orders."""
 
 Assignment = Literal["max", "marg"]
 Kernel = Literal["linear10", "linear20"]
@@ -46,11 +21,8 @@ Symmetry = Literal["C1", "D7"]
 
 
 class KernelParams(StageParams):
-    """What is computed; a size that is not given is the preset's."""
+    """What is computed; the sizes keep two cores busy."""
 
-    preset: Literal["laptop", "large"] = Field(
-        "laptop", description="Default sizes: for two cores, or for a large GPU"
-    )
     tests: tuple[str, ...] = Field(
         (), description="Names of tests, or of their families, to run; none runs all"
     )
@@ -60,9 +32,6 @@ class KernelParams(StageParams):
     gpus: int | None = Field(
         None, ge=1, description="GPUs to test, one after another; None uses all that torch sees"
     )
-    fft_2d_px: int = Field(1024, ge=8, description="Edge of the images of the 2D transform")
-    fft_images: int = Field(4, ge=1, description="Images in one call of the 2D transform")
-    fft_3d_px: int = Field(128, ge=8, description="Edge of the volume of the 3D transform")
     map_px: int = Field(
         96, ge=32, multiple_of=2, description="Edge of the half maps of FSC and filter choice"
     )
@@ -83,16 +52,6 @@ class KernelParams(StageParams):
         1 << 28, ge=1 << 12, description="Largest transfer; the smallest is 4 KiB"
     )
     allocation_bytes: int = Field(1 << 26, ge=1 << 12, description="Memory allocated and freed")
-    launches: int = Field(1000, ge=1, description="Smallest kernels launched")
-    triad_elements: int = Field(1 << 25, ge=1 << 10, description="Elements of each triad array")
-    matrix_size: int = Field(1024, ge=16, description="Rows and columns of the matrices")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in_the_preset(cls, given: Any) -> Any:
-        if isinstance(given, Mapping) and given.get("preset") == "large":
-            return {**LARGE, **given}
-        return given
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> KernelParams:
@@ -140,11 +99,10 @@ COMBINATIONS = (
 """Tests A to N of CryoSPARC's benchmark."""
 
 
-def method(params: KernelParams, _device: Device) -> Method:
-    """Kernels of torch, at the sizes of the preset."""
+def method(_params: KernelParams, _device: Device) -> Method:
+    """Kernels of torch."""
     return Method(
         "torch kernels",
-        f"preset {params.preset}",
         versioned="torch",
         packages=("torch", "scipy"),
         cites=("paszke2019",),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage
-from pyscale_stages.kernels.params import SAME_CHECKSUM, KernelParams, method
+from pyscale_stages.image import Image
+from pyscale_stages.kernels.params import KernelParams, method
+from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.registry import later, place
 from pyscale_stages.timing import TIMINGS, Timing
 
 STAGE = Stage(
     name="kernels",
-    summary="Compute kernels of image processing: transforms, correlation, picking, projection",
+    summary="Compute kernels of image processing: correlation, picking, projection",
     params=KernelParams,
     inputs=(place("on the storage that particles are read from"),),
     output=TIMINGS,
@@ -17,14 +19,15 @@ STAGE = Stage(
     samples=(Timing,),
     determinism=(
         "The same seed gives the same inputs everywhere. Results are single precision: a test's "
-        f"checksums agree within {SAME_CHECKSUM}, on one device and between devices; times differ"
+        "checksums agree within 0.001, on one device and between devices; times differ"
     ),
     run=later("kernels.run", "run"),
     merge=later("machine.timingtable", "merge"),
-    check=later("kernels.agreement", "check"),
+    check=later("machine.agreement", "check"),
     method=method,
     resources=Resources(cpus=2, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
     extra="kernels",
+    image=Image((*OF_EXTRA["kernels"], SCIPY), cuda=()),
     modules=("torch", "scipy.ndimage", "polars"),
     folders=("machine",),
     # Of all particle images, in single precision.

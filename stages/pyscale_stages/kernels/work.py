@@ -19,7 +19,7 @@ from pyscale_stages.residency import CacheState
 from pyscale_stages.timing import Bottleneck
 
 Result = TypeVar("Result")
-Family = Literal["fft", "fsc", "filters", "picking", "engine", "transfers", "basics"]
+Family = Literal["fsc", "filters", "picking", "engine", "transfers", "allocation"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Judgement:
     """Whether a result is right: how far it is from what must come out."""
 
     checksum: float
-    """A number that the same computation gives anywhere, within `SAME_CHECKSUM`."""
+    """A number that the same computation gives anywhere, but for the order of additions."""
     error: float
     """Distance from a known property of the result."""
     tolerance: float

@@ -18,7 +18,7 @@ def try_out(trying: Trying) -> None:
     trying.step(f"find the factory {factory}")
     factory_of(trying.params)
     trying.cuda_architecture()
-    trying.ok("works", f"datasets are made by {factory}", factory)
+    trying.ok("works", f"datasets are made by {factory}")
 
 
 NEEDS = Needs(

@@ -1,19 +1,18 @@
-"""The table of timings: one row each, written and read back, joined and compared."""
+"""The table of timings: one row each, written and read back, and joined."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from pyscale_stages import parquet
-from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
 from pyscale_stages.task import Task
 from pyscale_stages.timing import TIMINGS, Timing
-from pyscale_stages.windows import folders_to_check, of_one_measurement, same_bytes
+from pyscale_stages.windows import of_one_measurement
 
 WORKER = "worker"
 """Column that says which of the joined outputs a row is from; 0 before they are joined."""
@@ -33,24 +32,17 @@ TYPES = {
     "details": pl.String,
 }
 """Columns and their types; `details` is JSON, because every test has its own."""
-Compared = tuple[float, str, dict[str, int]]
-"""How far two tables are the same, what that is the share of, and counts."""
 
 
-def timings_table(
-    timings: Sequence[Timing], more: Mapping[str, Sequence[str]] | None = None
-) -> pl.DataFrame:
-    """Make one row of each timing; `more` has texts of further columns, one for each timing."""
+def timings_table(timings: Sequence[Timing]) -> pl.DataFrame:
+    """Make one row of each timing."""
     rows = [
         {WORKER: 0}
         | timing.model_dump(mode="json")
         | {"details": json.dumps(timing.details, sort_keys=True)}
         for timing in timings
     ]
-    table = pl.DataFrame(rows, schema=TYPES)
-    return table.with_columns(
-        pl.Series(name, texts, pl.String) for name, texts in (more or {}).items()
-    )
+    return pl.DataFrame(rows, schema=TYPES)
 
 
 def write_results(
@@ -67,20 +59,6 @@ def write_results(
 def read_table(folder: Path, name: str = TIMINGS) -> pl.DataFrame:
     """Read one of the tables of an output folder."""
     return parquet.read_table(folder / name, TYPES if name == TIMINGS else (WORKER,))
-
-
-def checked(task: Task, compare: Callable[[pl.DataFrame, pl.DataFrame], Compared]) -> Agreement:
-    """Compare what came out of the tests of two outputs."""
-    folders = folders_to_check(task)
-    score, measure, details = compare(*(read_table(folder) for folder in folders))
-    return Agreement(
-        same=score == 1.0,
-        identical=same_bytes(*folders, (TIMINGS,)),
-        score=score,
-        measure=measure,
-        tolerance=1.0,
-        details={name: float(count) for name, count in details.items()},
-    )
 
 
 def merge(task: Task, others: tuple[str, ...] = ()) -> None:

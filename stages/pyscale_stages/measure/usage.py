@@ -1,4 +1,4 @@
-"""Use of a process between two moments: CPU, memory, input and output, GPU, energy."""
+"""Use of a process between two moments: CPU, memory, input and output, GPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 from pyscale_stages.contract import Counters, Device
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.measure.cgroups import kernel_text
-from pyscale_stages.measure.energy import CpuEnergyMeter, gpu_energy_mj
 from pyscale_stages.measure.gpus import first_visible, opened_nvml
 
 OF_CHILDREN = 0.1
@@ -27,12 +26,11 @@ class UsageMeter:
 
     CPU time and bytes hold those of child processes that were waited for. Peak memory is that of
     the process since its program was started. With the device "cuda" a thread samples the GPU that
-    CUDA calls device 0: memory and energy are those of all processes on it.
+    CUDA calls device 0: memory is that of all processes on it.
     """
 
     def __init__(self, device: Device) -> None:
         self._gpu = _GpuSampler() if device == "cuda" else None
-        self._cpu_energy = CpuEnergyMeter()
         self._io = _io_bytes()
         self._cpu_wait_s = _cpu_wait_s()
         # Read last here and first in `stop`, so that the other readings do not count.
@@ -60,19 +58,17 @@ class UsageMeter:
             read_bytes=io.get("rchar"),
             write_bytes=io.get("wchar"),
             storage_read_bytes=io.get("read_bytes"),
-            cpu_energy_j=self._cpu_energy.stop(),
             **(self._gpu.stop() if self._gpu else {}),
         )
 
 
 class _GpuSampler:
-    """Samples GPU memory, utilisation and energy in a daemon thread until told to stop."""
+    """Samples GPU memory and utilisation in a daemon thread until told to stop."""
 
     def __init__(self) -> None:
         self.warnings: dict[str, None] = {}
         """Each thing that the GPU did not tell, once."""
         self._peak_bytes: int | None = None
-        self._energy_j: float | None = None
         self._utilisations: list[float] = []
         self._enough = threading.Event()
         self._thread = threading.Thread(target=self._sample, name="gpu-sampler", daemon=True)
@@ -85,14 +81,12 @@ class _GpuSampler:
         return {
             "gpu_peak_bytes": self._peak_bytes,
             "gpu_mean_utilisation": fmean(self._utilisations) if self._utilisations else None,
-            "gpu_energy_j": self._energy_j,
         }
 
     def _sample(self) -> None:
         try:
             with opened_nvml() as nvml:
                 handle = first_visible(nvml)
-                start_mj = gpu_energy_mj(nvml, handle)
                 while True:
                     # Asked before the sample, so that one more is taken when the work has ended.
                     last = self._enough.is_set()
@@ -100,10 +94,6 @@ class _GpuSampler:
                     if last:
                         break
                     self._enough.wait(GPU_PERIOD_S)
-                end_mj = gpu_energy_mj(nvml, handle)
-                # A driver that was loaded anew counts from nothing.
-                if start_mj is not None and end_mj is not None and end_mj >= start_mj:
-                    self._energy_j = (end_mj - start_mj) / 1000
         except MissingPart as error:
             self.warnings[str(error)] = None
         # An error that leaves a thread reaches no record.

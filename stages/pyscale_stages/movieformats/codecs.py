@@ -18,6 +18,7 @@ from pyscale_stages.movieformats.mrc import write_mrc
 from pyscale_stages.timing import Bottleneck
 from pyscale_stages.wording import plural
 
+MovieFormat = Literal["mrc", "tiff", "eer"]
 TiffCodec = Literal["none", "lzw", "zlib", "zstd", "jpeg2000"]
 CodecName = Literal[
     "mrc", "tiff_none", "tiff_lzw", "tiff_zlib", "tiff_zstd", "tiff_jpeg2000", "eer"
@@ -54,8 +55,7 @@ class Codec:
 
     suffix: str
     write: Callable[[Path, Frames], None]
-    camera: Literal["k3", "falcon4", "k2"]
-    """Camera of the published movie in this format."""
+    format: MovieFormat
     libraries: tuple[str, ...] = ()
     """Names of the codec in imagecodecs, of which one is enough; none if frames lie as they are."""
     prepare: Callable[[Counts], npt.NDArray[Any]] = np.asarray
@@ -72,7 +72,7 @@ class Codec:
 
 
 def _tiff(codec: TiffCodec, *libraries: str) -> Codec:
-    return Codec(".tif", partial(write_tiff, codec=codec), camera="k3", libraries=libraries)
+    return Codec(".tif", partial(write_tiff, codec=codec), format="tiff", libraries=libraries)
 
 
 CODECS: dict[CodecName, Codec] = {
@@ -80,7 +80,7 @@ CODECS: dict[CodecName, Codec] = {
     "mrc": Codec(
         ".mrc",
         write_mrc,
-        camera="k2",
+        format="mrc",
         prepare=lambda counts: counts.astype(np.uint16),
         bytes_per_px=2,
         most_bytes_per_px=2,
@@ -93,7 +93,7 @@ CODECS: dict[CodecName, Codec] = {
     "eer": Codec(
         ".eer",
         write_eer,
-        camera="falcon4",
+        format="eer",
         libraries=("EER",),
         # It has room for one electron on a pixel of a frame.
         prepare=lambda counts: counts.clip(max=1),
@@ -163,9 +163,9 @@ def sha256_of_frame(frame: Frame) -> str:
     return digest.hexdigest()
 
 
-def sha256_of_movie(frames: Sequence[str]) -> str:
-    """SHA-256 of the checksums of a movie's frames, in their order."""
-    return hashlib.sha256("\n".join(frames).encode()).hexdigest()
+def checksum_of(frames: Sequence[str]) -> float:
+    """Checksum of the checksums of a movie's frames, of the 48 bits that a float keeps exactly."""
+    return float(int(hashlib.sha256("\n".join(frames).encode()).hexdigest()[:12], 16))
 
 
 def first_difference(movie: MovieFile, found: Sequence[str]) -> str:

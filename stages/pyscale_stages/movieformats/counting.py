@@ -34,19 +34,6 @@ class Camera(Record):
         return self.frames * self.height_px * self.width_px
 
 
-PRESETS = {
-    "k3": Camera(frames=70, height_px=8184, width_px=11520, dose_per_px=0.38),
-    "falcon4": Camera(frames=48, height_px=4096, width_px=4096, dose_per_px=0.6),
-    "k2": Camera(frames=44, height_px=3838, width_px=3710, dose_per_px=1.0),
-}
-"""Movies of the CryoSPARC performance benchmark (version 4.3), in their true sizes.
-
-EMPIAR-10721 (TIFF, K3 in super-resolution), EMPIAR-10612 (EER, Falcon 4) and EMPIAR-10249 (MRC,
-K2). The doses are chosen so that files here are about as large as published: 1.16 GB with LZW,
-500 MB as EER. An MRC file is as large with any dose.
-"""
-
-
 def counting_frames(camera: Camera, seed: int) -> Iterator[npt.NDArray[np.uint8]]:
     """Draw the frames (Y, X) of a movie one by one, as Poisson counts of electrons, at most 255."""
     for number in range(camera.frames):

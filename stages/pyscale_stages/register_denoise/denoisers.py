@@ -135,21 +135,21 @@ def import_denoiser(params: RegisterDenoiseParams) -> None:
         import scipy.stats  # noqa: F401
 
         # scikit-image loads a module when a name of it is asked for.
-        from skimage.restoration import cycle_spin, denoise_nl_means  # noqa: F401
+        from skimage.restoration import cycle_spin  # noqa: F401
 
 
 def denoise(image: FloatImage, params: RegisterDenoiseParams) -> Denoised:
     """Denoise one frame (Y, X) of one channel by itself."""
     if params.denoiser == "ants":
-        return Denoised(_ants(image, params))
+        return Denoised(_ants(image))
     if np.ptp(image) == 0 or min(image.shape) < MIN_SIDE_PX:
         return Denoised(image, "none")
     raw = image.astype(np.float64)
     noise = camera_noise(raw)
     if noise is None:
-        denoised = _of_even_noise(raw, params)
+        denoised = _of_even_noise(raw)
     else:
-        stable = _of_even_noise(noise.stabilise(raw), params)
+        stable = _of_even_noise(noise.stabilise(raw))
         denoised = None if stable is None else noise.restore(stable)
     if denoised is None:
         return Denoised(image, "none")
@@ -170,7 +170,7 @@ def noise_warnings(fallbacks: Sequence[Fallback | None]) -> list[Warned]:
     ]
 
 
-def _of_even_noise(image: Image, params: RegisterDenoiseParams) -> Image | None:
+def _of_even_noise(image: Image) -> Image | None:
     """Denoise an image whose noise is the same everywhere; None where it has none."""
     from skimage.restoration import estimate_sigma
 
@@ -180,7 +180,7 @@ def _of_even_noise(image: Image, params: RegisterDenoiseParams) -> Image | None:
     # So asked, a sigma that is not a number is none either.
     if not sigma > 0:
         return None
-    return (_wavelet if params.denoiser == "wavelet" else _nlm)(image, sigma)
+    return _wavelet(image, sigma)
 
 
 def _wavelet(image: Image, sigma: float) -> Image:
@@ -196,25 +196,10 @@ def _wavelet(image: Image, sigma: float) -> Image:
     return denoised
 
 
-def _nlm(image: Image, sigma: float) -> Image:
-    """Non-local means (Buades et al. 2005; fast by Darbon et al. 2008)."""
-    from skimage.restoration import denoise_nl_means
-
-    denoised: Image = denoise_nl_means(
-        image, patch_size=5, patch_distance=4, h=0.6 * sigma, sigma=sigma
-    )
-    return denoised
-
-
-def _ants(image: FloatImage, params: RegisterDenoiseParams) -> FloatImage:
+def _ants(image: FloatImage) -> FloatImage:
     """Adaptive non-local means (Manjon et al. 2010), as ANTs has it."""
     import ants
 
-    denoised = ants.denoise_image(
-        ants.from_numpy(image),
-        shrink_factor=params.denoise_shrink_factor,
-        p=params.patch_radius_px,
-        r=params.search_radius_px,
-        noise_model=params.noise_model,
-    )
+    # By default its noise is that of magnetic resonance.
+    denoised = ants.denoise_image(ants.from_numpy(image), noise_model="Gaussian")
     return np.asarray(denoised.numpy().astype(np.float32, copy=False))

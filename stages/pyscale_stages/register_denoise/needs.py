@@ -31,11 +31,9 @@ def try_out(trying: Trying) -> None:
             f"ITK runs {pool} threads instead of {trying.threads} "
             "(ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS)",
             "look for a library that is imported earlier and sets them, as in a sitecustomize",
-            value="other threads",
         )
     else:
-        said = f"ANTs denoised a small image with {pool} ITK threads"
-        trying.ok("works", said, value="threads as asked for")
+        trying.ok("works", f"ANTs denoised a small image with {pool} ITK threads")
 
 
 def _threads_of_this_process() -> int | None:

@@ -56,22 +56,10 @@ class RegisterDenoiseParams(StageParams):
         description="Maximum iterations of the deformation at each level, coarsest first; each "
         "level doubles the resolution, the last has the full one",
     )
-    denoiser: Literal["none", "wavelet", "nlm", "ants"] = Field(
+    denoiser: Literal["none", "wavelet", "ants"] = Field(
         "wavelet",
-        description="Denoiser of every channel; wavelet and nlm (non-local means) first equalise "
-        "the camera's noise, ants is ANTs' adaptive non-local means",
-    )
-    noise_model: Literal["Gaussian", "Rician"] = Field(
-        "Gaussian", description="Noise model of ants; Rician is that of magnetic resonance"
-    )
-    patch_radius_px: int = Field(
-        1, ge=1, le=8, description="Radius of the patches that ants compares"
-    )
-    search_radius_px: int = Field(
-        2, ge=1, le=32, description="Radius around a pixel within which ants searches for patches"
-    )
-    denoise_shrink_factor: int = Field(
-        1, ge=1, le=8, description="Factor by which ants shrinks a frame to estimate its noise"
+        description="Denoiser of every channel: wavelets after equalising the camera's noise, or "
+        "ANTs' adaptive non-local means",
     )
 
     @model_validator(mode="after")
@@ -112,7 +100,6 @@ DENOISERS = {
         ("PyWavelets", "scikit-image"),
         ("chang2000", "coifman1995", "lee2019"),
     ),
-    "nlm": ("non-local means", ("scikit-image",), ("buades2011",)),
     "ants": ("ANTs non-local means", (), ("manjon2010",)),
 }
 """Short name, packages and citations of each denoiser."""

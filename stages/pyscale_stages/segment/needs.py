@@ -51,7 +51,7 @@ def _weights(trying: Trying, path: Path) -> None:
         return
     held = ", as recorded" if expected else ""
     said = f"{path.name} ({path.stat().st_size / 2**20:.1f} MiB), sha256 {sha256[:12]}…"
-    trying.ok("weights", f"{said}{held}; nothing is fetched", sha256)
+    trying.ok("weights", f"{said}{held}; nothing is fetched")
 
 
 NEEDS = Needs(deciding=("model", "estimate_diameter"), look=look, try_out=try_out)

@@ -48,7 +48,7 @@ def timed_read(
     case: Case,
     files: FileSet,
     read: Callable[[], Read | str],
-    verify: Callable[[], int] | None = None,
+    verify: Callable[[], int],
 ) -> None:
     """Bring files into a state, read them, compare what was read, and keep the timing."""
     # `verify` reads again in the same way, for a checksum: right after a read through the page
@@ -65,10 +65,8 @@ def timed_read(
     if isinstance(done, str):
         book.add(case.test, None, why_not=done, **case.timing)
         return
-    details = done.details | proof.details
-    if verify is not None:
-        with book.task.span("compute"):
-            details["checksum_crc32"] = float(verify())
+    with book.task.span("compute"):
+        details = done.details | proof.details | {"checksum": float(verify())}
     book.prove(case.test, case.repeat, case.workers, proof)
     read_of = {"amount": done.amount, "unit": "B", "cache": proof.state, "details": details}
     book.add(case.test, done.wall_s, **read_of, **case.timing)

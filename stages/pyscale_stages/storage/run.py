@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import imagecodecs  # noqa: F401 - else its import would be taken for writing
+import mrcfile  # noqa: F401 - as above
 import numpy as np
 import tifffile  # noqa: F401 - as above
 
@@ -26,11 +27,11 @@ from pyscale_stages.machine.place import (
     scratch_folder,
 )
 from pyscale_stages.machine.timingtable import timings_table, write_results
+from pyscale_stages.movieformats.codecs import MovieFormat
 from pyscale_stages.storage.book import RESIDENCY, Book, Case, FileSet, prepare, residency_table
-from pyscale_stages.storage.fio import fio_at_random, fio_sequentially, fio_version
 from pyscale_stages.storage.metadata import measure_metadata
 from pyscale_stages.storage.parallel import read_in_parallel
-from pyscale_stages.storage.params import LOWER, MovieFormat, StorageParams, room_bytes
+from pyscale_stages.storage.params import LOWER, StorageParams, room_bytes
 from pyscale_stages.storage.reading import Reader
 from pyscale_stages.storage.reads import read_at_random, read_sequentially, verified
 from pyscale_stages.storage.testfiles import Stack, write_movies, write_stack
@@ -105,8 +106,6 @@ def _describe(book: Book, place: Path, cache: Path | None) -> None:
                 "cache_folder lies on the filesystem of the place, so no second one is measured",
                 "one-filesystem",
             )
-    if params.fio:
-        task.versions["fio"] = fio_version() or "not installed"
     if params.scale_to_published != 1:
         task.warn(
             f"the particle stack of {params.stack_bytes / 1e9:.3g} GB is "
@@ -142,9 +141,6 @@ def _reading_tests(bench: Bench, repeat: int) -> Iterator[Callable[[], None]]:
             case = Case(f"{where}_sequential_read", mode, repeat)
             yield of_stack(read_sequentially, case, where)
             yield of_stack(read_at_random, replace(case, name=f"{where}_random_read"), where)
-        if params.fio:
-            yield of_stack(fio_sequentially, Case("fio_sequential_read", mode, repeat))
-            yield of_stack(fio_at_random, Case("fio_random_read", mode, repeat))
         for readers in dict.fromkeys(params.readers):
             yield of_stack(read_in_parallel, Case("parallel_read", mode, repeat, readers))
 
@@ -185,7 +181,7 @@ def _copied(book: Book, stack: Stack, folder: Path, repeat: int) -> Stack:
         checksum = float(verified(Reader(block_bytes), copies, block_bytes))
     of_all: dict[str, Any] = {"repeat": repeat, "amount": stack.total_bytes, "unit": "B"}
     of_all["bottleneck"] = "storage"
-    details = proof.details | {"checksum_crc32": checksum}
+    details = proof.details | {"checksum": checksum}
     book.add(COPY, copy_s + flush_s, **of_all, cache=proof.state, details=details)
     book.add(COPY, copy_s, **of_all, cache=proof.state, step="copy")
     book.add(COPY, flush_s, **of_all, step="flush")

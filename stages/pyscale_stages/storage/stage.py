@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage, Surroundings
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import OF_EXTRA
 from pyscale_stages.registry import later, place
 from pyscale_stages.storage.params import StorageParams, method, room_bytes
 from pyscale_stages.timing import TIMINGS, Timing
@@ -28,13 +30,14 @@ STAGE = Stage(
     ),
     run=later("storage.run", "run"),
     merge=later("storage.run", "merge"),
-    check=later("storage.agreement", "check"),
+    check=later("machine.agreement", "check"),
     method=method,
     resources=Resources(cpus=1, memory_gib=2.0),
     surroundings=surroundings,
     room_bytes=room_bytes,
     extra="storage",
-    modules=("imagecodecs", "tifffile", "polars"),
+    image=Image(OF_EXTRA["storage"]),
+    modules=("imagecodecs", "mrcfile", "tifffile", "polars"),
     folders=("machine", "movieformats"),
     work="each",
 )

@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.atomic import flush_to_disk
+from pyscale_stages.movieformats.codecs import MovieFormat
 from pyscale_stages.movieformats.counting import counting_frames
-from pyscale_stages.movieformats.mrc import HEADER, write_mrc
+from pyscale_stages.movieformats.mrc import HEADER_BYTES, write_mrc
 from pyscale_stages.storage.book import Book, FileSet
-from pyscale_stages.storage.params import CODEC_OF, MovieFormat, StorageParams, camera_of
+from pyscale_stages.storage.params import CODEC_OF, StorageParams, camera_of
 from pyscale_stages.storage.reading import Piece, Reader
 
 TEST = "particle_write"
 FILE_NAME = "particles{}.mrc"
-"""Of each file by its number, without leading zeros, which fio could not be told."""
+"""Of each file by its number."""
 _BLOCK_BYTES = 1 << 20
 
 
@@ -34,8 +35,8 @@ class Stack(FileSet):
 
 def particles_by_file(params: StorageParams) -> list[int]:
     """Spread the particles over the files as evenly as whole numbers allow."""
-    particles, _, files = params.shape
-    return [len(part) for part in np.array_split(np.arange(particles), files)]
+    parts = np.array_split(np.arange(params.particles), params.particle_files)
+    return [len(part) for part in parts]
 
 
 def particles_of(seed: int, number: int, count: int, side_px: int) -> npt.NDArray[np.float32]:
@@ -58,7 +59,7 @@ def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
     for number, count in enumerate(particles_by_file(params)):
         path = folder / FILE_NAME.format(number)
         with book.task.span("compute"):
-            particles = particles_of(book.task.spec.seed, number, count, params.shape[1])
+            particles = particles_of(book.task.spec.seed, number, count, params.particle_side_px)
         with book.task.span("write"):
             begin = time.perf_counter()
             write_mrc(path, particles)
@@ -69,14 +70,12 @@ def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
         with book.task.span("compute"):
             files.append(path)
             with path.open("rb") as file:
-                header = file.read(HEADER.itemsize)
+                header = file.read(HEADER_BYTES)
             # The file's checksum goes on from that of its header.
             crc32.append(zlib.crc32(particles.data.cast("B"), zlib.crc32(header)))
             piece_crc32 += [zlib.crc32(particle.data.cast("B")) for particle in particles]
             pieces += [
-                Piece(
-                    number, HEADER.itemsize + index * params.particle_bytes, params.particle_bytes
-                )
+                Piece(number, HEADER_BYTES + index * params.particle_bytes, params.particle_bytes)
                 for index in range(count)
             ]
     stack = Stack(
@@ -89,9 +88,9 @@ def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
     details = {
         "files": float(len(stack.files)),
         "particles": float(len(stack.pieces)),
-        "particle_side_px": float(params.shape[1]),
+        "particle_side_px": float(params.particle_side_px),
         "scale_to_published": params.scale_to_published,
-        "checksum_crc32": float(zlib.crc32(np.array(stack.crc32, "<u4").tobytes())),
+        "checksum": float(zlib.crc32(np.array(stack.crc32, "<u4").tobytes())),
     }
     of_all: dict[str, Any] = {"repeat": repeat, "amount": stack.total_bytes, "unit": "B"}
     book.add(TEST, write_s + flush_s, **of_all, bottleneck="storage", details=details)

@@ -36,7 +36,6 @@ def priced(rows):
                 "busy_s": workers * float(wall_s),
                 "requested_cpus": 4,
                 "requested_gpus": 1,
-                "energy_j": 100.0 * workers * wall_s,
                 "work": 80,
             }
             for block, (workers, wall_s) in enumerate(rows)
@@ -62,23 +61,22 @@ def test_what_waits_for_others_is_paid_for_where_it_is_held(new_run, held, core_
 @pytest.mark.parametrize(
     ("held", "recorded", "unknown"),
     [
-        ("task", {}, ("gpu_hours", "money", "energy_j")),
+        ("task", {}, ("gpu_hours", "money")),
         ("task", {"requested_cpus": pl.lit(None, pl.Int64)}, ("core_hours",)),
-        # Where nobody knows what was held only energy is known.
-        (None, {"energy_j": pl.lit(5.0)}, ("held_s", "core_hours", "gpu_hours", "money")),
+        # Where nobody knows what was held nothing is known.
+        (None, {}, ("held_s", "core_hours", "gpu_hours", "money")),
     ],
 )
 def test_what_nothing_recorded_has_no_cost(new_run, held, recorded, unknown):
     costs = trial_costs(two_workers(new_run).with_columns(**recorded), held, EURO)
     assert [costs[column].null_count() for column in unknown] == [2] * len(unknown)
-    assert costs["energy_j"].to_list() == [5 if held is None else None] * 2
 
 
 def test_a_gpu_without_a_price_leaves_the_money_open_but_where_none_was_held(new_run):
     no_gpu_price = Prices(core_hour=0.5, currency="EUR")
     trials = two_workers(new_run).with_columns(requested_gpus=pl.lit(0))
     assert trial_costs(trials, "task", no_gpu_price)["money"].to_list() == pytest.approx([6, 6.4])
-    costs = trial_costs(priced([(1, 3600)]).drop(COSTS[:3]), "machine", no_gpu_price)
+    costs = trial_costs(priced([(1, 3600)]).drop(COSTS), "machine", no_gpu_price)
     assert (costs["gpu_hours"].to_list(), costs["money"].to_list()) == ([1], [None])
 
 
@@ -88,7 +86,6 @@ def test_a_configuration_costs_the_mean_of_its_trials():
     assert second["core_hours"] == pytest.approx(4 * 2 * 3000 / 3600)
     assert second["gpu_hours"] == pytest.approx(2 * 3000 / 3600)
     assert second["money"] == pytest.approx(0.02 * second["core_hours"] + 1.5 * second["gpu_hours"])
-    assert second["energy_j"] == pytest.approx(600_000)
     assert second["core_hours_per_work"] == pytest.approx(second["core_hours"] / 80)
 
 
@@ -106,8 +103,8 @@ def test_only_timed_trials_count_and_one_unknown_cost_leaves_the_mean_open():
     last = pl.col("block") == 1
     invalid = trials.with_columns(valid=~last)
     assert configuration_costs(invalid)["core_hours"].to_list() == pytest.approx([4])
-    unknown = trials.with_columns(energy_j=pl.when(~last).then("energy_j"))
-    assert configuration_costs(unknown)["energy_j"].to_list() == [None]
+    unknown = trials.with_columns(money=pl.when(~last).then("money"))
+    assert configuration_costs(unknown)["money"].to_list() == [None]
 
 
 def test_configurations_get_their_costs_and_these_per_frame(new_run):
@@ -117,7 +114,6 @@ def test_configurations_get_their_costs_and_these_per_frame(new_run):
     assert table["money"].to_list() == pytest.approx([0.24, 0.256])
     assert table["money_per_work"].to_list() == pytest.approx([0.24 / 80, 0.256 / 80])
     assert table["currency"].to_list() == ["EUR", "EUR"]
-    assert table["energy_j"].null_count() == 2
     unpriced = with_costs(configurations(trials), trials, "task")
     assert unpriced["currency"].null_count() == unpriced["money"].null_count() == 2
 

@@ -170,12 +170,9 @@ GIB = 1 << 30
 @pytest.mark.parametrize(
     ("of", "columns", "expected"),
     [
-        # Work and energy of tasks add up; that of one task alone is not that of the trial.
-        (
-            task_rows,
-            {"work": [80.0, 40.0, 40.0], "energy_j": [900.0, 500.0, None]},
-            {"work": [80, 80], "energy_j": [900, None]},
-        ),
+        # Work of tasks adds up; that of one task alone is not that of the trial.
+        (task_rows, {"work": [80.0, 40.0, 40.0]}, {"work": [80, 80]}),
+        (task_rows, {"work": [80.0, 40.0, None]}, {"work": [80, None]}),
         # The work of a whole trial is its own.
         (trial_rows, {"work": [10.0, 40.0]}, {"work": [10, 40]}),
         # A task tells what one worker had and used.
@@ -246,4 +243,4 @@ def test_nodes_are_counted_where_they_are_named_one_by_one(node, nodes):
     trials = task_rows(node=node)
     assert trials["nodes"].to_list()[1] == nodes
     # Dates are those of a scheduler, on one clock.
-    assert "clocks-unknown" not in configurations(trials, interleaved=False)["flags"].to_list()[1]
+    assert "clocks-disagree" not in configurations(trials, interleaved=False)["flags"].to_list()[1]

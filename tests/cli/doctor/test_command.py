@@ -48,7 +48,6 @@ def test_a_problem_is_exit_code_one_and_stands_in_the_last_line(doctor, tmp_path
     [
         (("--suite", "pipelin"), "did you mean 'pipeline'?"),
         (("--device", "gpu"), "'device'"),
-        (("--partition", "x"), "partition"),
     ],
 )
 def test_a_mistake_is_one_sentence(doctor, arguments, said):

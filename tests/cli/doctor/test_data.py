@@ -30,7 +30,8 @@ def test_slides_are_counted(subject, tmp_path):
     def found():
         return next(iter(data(subject(suite="loader", data=str(slides), workers=(1,)))))
 
-    assert (found().check, found().value) == ("data.slides", "2 slides")
+    assert found().check == "data.slides"
+    assert "2 slides" in found().sentence
     (slides / "a.svs").unlink()
     (slides / "b.zarr").rmdir()
     assert found().status == "problem"

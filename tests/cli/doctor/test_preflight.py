@@ -123,15 +123,6 @@ def test_slides_that_are_larger_than_the_disk_of_the_runs_do_no_harm(tmp_path, m
     assert problems(of_loader(tmp_path)) == {}
 
 
-def test_sharing_a_gpu_at_once_needs_a_program(make, monkeypatch):
-    monkeypatch.setattr("pyscale.doctor.preflight.missing_device", lambda _device: None)
-    plan = make(device="cuda")
-    assert "gpu.mps" not in problems(plan)
-    shared = tuple(trial.model_copy(update={"gpu_sharing": "mps"}) for trial in plan.trials)
-    found = problems(plan.model_copy(update={"trials": shared}))
-    assert found["gpu.mps"].endswith("nvidia-cuda-mps-control is not on PATH")
-
-
 @pytest.mark.parametrize(
     ("library", "stage"),
     [("ants", "register_denoise"), ("cellpose", "segment"), ("laptrack", "track")],

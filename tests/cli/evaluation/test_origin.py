@@ -45,8 +45,9 @@ def test_every_entry_has_its_algorithm_with_the_version_that_ran(make):
         "segment ran pyscale-tiny, a small nuclei model of 3 MB for timing: its times are not "
         "those of Cellpose's published models."
     )
-    # Parameters of another version name the stage alone.
-    assert origin.method_of("segment", {"gone": 1}, "cpu").shown({}) == "segment"
+    # Another version had other parameters, or other values of one.
+    assert origin.method_of("segment", {"gone": 1}, "cpu").shown({}) == "Cellpose, pyscale-tiny"
+    assert origin.method_of("segment", {"model": 1}, "cpu").shown({}) == "segment"
 
 
 def test_the_lines_measure_and_report_the_same_run(make):

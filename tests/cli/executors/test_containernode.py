@@ -52,17 +52,6 @@ def test_the_gpus_of_the_node_decide_the_option(tmp_path, monkeypatch, devices, 
     assert options == {option}
 
 
-def test_the_sockets_of_a_shared_gpu_are_seen_inside_beside_what_the_site_shows(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setenv("APPTAINER_BIND", "/scratch")
-    with prepared(ORDER, {"CUDA_MPS_PIPE_DIRECTORY": str(tmp_path)}) as environment:
-        assert environment["APPTAINER_BIND"] == f"/scratch,{tmp_path}:{tmp_path}"
-        assert environment["APPTAINERENV_CUDA_MPS_PIPE_DIRECTORY"] == str(tmp_path)
-    with prepared(ORDER, {"CUDA_MPS_PIPE_DIRECTORY": os.devnull}) as environment:
-        assert environment["APPTAINER_BIND"] == "/scratch", "there is nothing to be seen"
-
-
 def test_scratch_is_the_tasks_own_and_goes_with_it(node_scratch):
     with (
         pytest.raises(ZeroDivisionError),

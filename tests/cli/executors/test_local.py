@@ -1,6 +1,5 @@
 """Tasks on this machine: real processes, pinned, watched, and ended with all they started."""
 
-import dataclasses
 import json
 import multiprocessing
 import os
@@ -10,20 +9,18 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.executors import local, mps
+from pyscale.executors import local
 from pyscale.executors.local import LocalExecutor
 from pyscale.executors.placement import Placement
 from pyscale.executors.protocol import Batch
 from pyscale.processes import wait_until_ended
 from pyscale.store.records import TaskOrder
 from pyscale.store.taskfiles import read_task
-from standinmps import put_on_path
 from trials import ended, error_of, launched, one_trial, wait_until_it_says
 
 pytestmark = pytest.mark.slow
@@ -141,73 +138,6 @@ def test_trials_of_one_run_may_have_workers_of_other_sizes(executor, tasks, miss
         executor.run(batch_of({tasks / f"{threads}": python("pass")}, threads=threads))
     assert launched(tasks / "1").cpus == tuple(CORES[:1])
     assert launched(tasks / "2").cpus == tuple(CORES[:2])
-
-
-class TestWorkersThatShareAGpuAtOnce:
-    """A program stands in for NVIDIA's service, and a connection for computing through it."""
-
-    COMPUTES = (
-        "import os, socket; socket.socket(socket.AF_UNIX).connect("
-        "os.environ['CUDA_MPS_PIPE_DIRECTORY'] + '/control')"
-    )
-
-    @pytest.fixture(autouse=True)
-    def places(self, tmp_path, monkeypatch):
-        monkeypatch.setenv("PATH", put_on_path(tmp_path / "bin"))
-        monkeypatch.setattr(mps, "LIMIT_S", PATIENCE_S)
-        # A socket's path is short, and that of a test is not.
-        with TemporaryDirectory(dir="/tmp") as folder:
-            monkeypatch.setattr("tempfile.tempdir", folder)
-            yield Path(folder)
-
-    def batch(self, *orders, folder):
-        folders = {folder / f"w{worker}": order for worker, order in enumerate(orders)}
-        return batch_of(folders, at_once=2, device="cuda", gpu_sharing="mps")
-
-    def test_they_find_a_service_of_their_own_and_it_ends_with_them(self, executor, tasks, places):
-        batch = self.batch(python(self.COMPUTES), python(self.COMPUTES), folder=tasks)
-        executor.run(batch)
-        seen = [read_task(folder).order.env["CUDA_VISIBLE_DEVICES"] for folder in batch.orders]
-        assert seen == ["GPU-1", "GPU-1"]
-        assert returncodes(batch.orders) == [0, 0]
-        assert list(places.iterdir()) == []
-
-    def test_what_was_computed_without_it_is_a_failure_with_the_reason(self, executor, tasks):
-        batch = self.batch(python("pass"), python("raise SystemExit(3)"), folder=tasks)
-        executor.run(batch)
-        first, second = map(error_of, batch.orders)
-        assert "computed without NVIDIA's MPS, although it was started" in first.message
-        assert second.exit_code == 3, "it has a reason of its own"
-
-    def test_one_worker_that_dies_ends_neither_the_other_nor_the_service(
-        self, executor, tasks, places
-    ):
-        dies = python("import os; os.kill(os.getpid(), 9)")
-        batch = self.batch(dies, python(self.COMPUTES), folder=tasks)
-        executor.run(batch)
-        assert returncodes(batch.orders) == [-9, 0]
-        assert list(places.iterdir()) == []
-
-    def test_a_pyscale_that_ends_in_between_ends_the_workers_first(self, executor, tasks, places):
-        class Interrupted(BaseException):
-            pass
-
-        def interrupt(_jobs):
-            wait_until_ready(tasks / "w0")
-            raise Interrupted
-
-        batch = self.batch(python(WAITS_FOREVER), folder=tasks)
-        with pytest.raises(Interrupted):
-            executor.run(dataclasses.replace(batch, submitted=interrupt))
-        assert not lives(launched(tasks / "w0").pid)
-        assert list(places.iterdir()) == []
-
-    def test_a_service_that_a_killed_pyscale_left_is_ended(self, executor, tasks, places):
-        start_and_kill_pyscale(executor, self.batch(python(WAITS_FOREVER), folder=tasks))
-        assert len(list(places.iterdir())) == 1
-        # Its tasks end with it too, and may not have come to that yet.
-        assert executor.end_strays() >= 1
-        assert list(places.iterdir()) == []
 
 
 def test_the_workers_of_a_batch_run_at_once(executor, tasks, tmp_path):

@@ -1,7 +1,5 @@
 """Workers get cores of their own, and it is said where they cannot."""
 
-import os
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,19 +58,3 @@ def test_gpus_that_are_not_there_are_refused():
         Placement((0,), 1, ("a", "b")).of(0, 1, "cuda", gpus=3)
     with refused(UserError):
         Placement((0,), 1, ()).of(0, 1, "cuda")
-
-
-@pytest.mark.parametrize("sharing", ["time_slicing", "mps"])
-def test_workers_that_share_a_gpu_all_see_the_first_and_have_cores_of_their_own(sharing):
-    placement = Placement((0, 1, 2, 3), 1, ("GPU-a", "GPU-b"))
-    places = [placement.of(worker, 4, "cuda", sharing) for worker in range(4)]
-    assert {place.env["CUDA_VISIBLE_DEVICES"] for place in places} == {"GPU-a"}
-    assert [place.cpus for place in places] == [(0,), (1,), (2,), (3,)]
-    assert not any(place.shared for place in places), "it is what is measured"
-    assert placement.of(0, 5, "cuda", sharing).shared, "but they share cores here"
-
-
-def test_workers_that_take_turns_find_no_service_that_somebody_else_started():
-    placement = Placement((0, 1), 1, ("GPU-a",))
-    assert placement.of(0, 2, "cuda", "time_slicing").env["CUDA_MPS_PIPE_DIRECTORY"] == os.devnull
-    assert "CUDA_MPS_PIPE_DIRECTORY" not in placement.of(0, 2, "cuda").env

@@ -8,27 +8,15 @@ from pathlib import Path
 import pytest
 
 from mockruns import site
-from pyscale.errors import UserError
 from pyscale.executors.submission import (
     Submission,
     outside_of_any_job,
-    refuse_shared_gpus,
     script,
     setup_lines,
     submissions,
 )
 from pyscale.planning.sites import load_site
 from pyscale.tomlfile import shipped_names
-from refusals import refused
-
-
-@pytest.mark.parametrize("sharing", ["time_slicing", "mps"])
-def test_a_gpu_is_not_shared_where_the_site_decides_who_does(make, sharing):
-    plan = make(device="cuda")
-    refuse_shared_gpus(plan)
-    shared = [trial.model_copy(update={"gpu_sharing": sharing}) for trial in plan.trials]
-    with refused(UserError):
-        refuse_shared_gpus(plan.model_copy(update={"trials": tuple(shared)}))
 
 
 def test_a_trial_submits_its_windows_then_its_merge_then_its_check(make):

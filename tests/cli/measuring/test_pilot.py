@@ -33,7 +33,13 @@ def run(make, tmp_path, monkeypatch):
     """A run whose job 17 follows its job 16, in which this process is."""
     plan = make(only=("register_denoise",), workers=(1,), repeats=1, on_site=site())
     run = RunFolder.create(tmp_path / "runs", plan)
-    common = {"nodes": "1", "cores": 1, "time_limit_min": 30, "submit_utc": datetime.now(UTC)}
+    common = {
+        "nodes": "1",
+        "cores": 1,
+        "time_limit_min": 30,
+        "submit_utc": datetime.now(UTC),
+        "entries": ("register_denoise",),
+    }
     jobs = (Allocated(job_id="16", **common), Allocated(job_id="17", after="16", **common))
     write_allocations(run.path, Allocations(jobs=jobs))
     monkeypatch.setenv("SLURM_JOB_ID", "17")

@@ -79,16 +79,6 @@ def test_all_threads_are_those_of_the_device_and_a_point_that_is_another_is_meas
     assert found.stages["segment_8threads_cuda"].beside == "segment_allthreads_cpu"
 
 
-def test_how_gpus_are_shared_multiplies_points_on_them_alone():
-    grid = {"device": ["cpu", "cuda"], "gpu_sharing": ["own", "time_slicing"]}
-    found = points(suite(grid, against=None))
-    assert {name: (step.gpu_sharing, step.beside) for name, step in found.stages.items()} == {
-        "segment_cpu_own": ("own", None),
-        "segment_cuda_own": ("own", "segment_cpu_own"),
-        "segment_cuda_time_slicing": ("time_slicing", "segment_cpu_own"),
-    }
-
-
 def test_a_file_is_called_by_its_name_in_that_of_a_point():
     grid = {"model": ["pyscale-tiny", "/some/where/Mine.pt"]}
     found = points(suite(grid, versus=None, against=None))
@@ -117,7 +107,6 @@ def test_a_suite_is_known_again_whichever_values_were_chosen():
         {"device": ["gpu"]},
         {"threads": [0]},
         {"threads": [True]},
-        {"gpu_sharing": ["mp"]},
         {"length_px": [True]},
         {"diameter_px": ["Infinity"]},
         {"length_px": []},

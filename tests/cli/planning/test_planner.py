@@ -108,17 +108,6 @@ class TestOfAGrid:
         assert {p["length_px"] for p in params} == {2, None}
         assert {(p["min_size_px"], p["calls"]) for p in params} == {(5, 4)}
 
-    def test_what_is_shared_on_a_gpu_is_nothing_on_a_cpu(self, sweep, make_of):
-        axis = sweep({"device": ["cpu", "cuda"], "gpu_sharing": ["mps"]})
-        suite = load_suite("device")
-        grid = {"device": ("cpu", "cuda"), "length_px": (2,)}
-        step = suite.stages["segment"].model_copy(update={"grid": grid, "gpu_sharing": "mps"})
-        suite = suite.model_copy(update={"stages": {"segment": step}})
-        every_point = make_of(unfolded(suite, {}, device="cpu", cores=lambda *_: 1))
-        for plan in (axis, every_point):
-            shared = {(t.device, t.gpu_sharing) for t in plan.trials}
-            assert shared == {("cpu", "own"), ("cuda", "mps")}
-
     def test_a_crop_larger_than_the_frames_is_refused_or_left_out_with_its_point(
         self, sweep, dataset
     ):

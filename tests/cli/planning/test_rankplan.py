@@ -28,7 +28,7 @@ from pyscale.planning.traits import has_own_work, measures_alone, meets, shares_
 from pyscale.references.fromrun import reference_from
 from pyscale.references.workid import work_id_of
 from pyscale.runtimes.protocol import NativeRuntime
-from pyscale.store.crate import add_input, write_crate
+from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest, write_manifest
 from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
@@ -383,8 +383,6 @@ class TestFinished:
             _refuse_without_choice("x", trials, run.plan)
 
     def test_its_manifest_crate_and_report_count_slides_and_name_each(self, done):
-        from rocrate.rocrate import ROCrate
-
         run = done("loader")
         manifest = build_manifest(run)
         assert manifest["input"]["slides"] == 4
@@ -393,8 +391,11 @@ class TestFinished:
         assert told["slides"] == "4"
         named = [name for name in told if name.endswith(".svs")]
         assert named == [f"slide_{number}.svs" for number in range(4)]
-        entity = add_input(ROCrate(), run.plan, manifest["input"])
-        assert str(entity["description"]).startswith("The input: 4 slides in 4 file(s);")
+        write_tables(run.path, build_tables(run))
+        write_manifest(run.path, manifest)
+        described = json.loads(write_crate(run).read_text())["@graph"]
+        (entity,) = [one for one in described if one["@id"] == "#input"]
+        assert entity["description"].startswith("The input: 4 slides in 4 files;")
 
     def test_the_crate_of_an_image_has_its_table_and_no_input(self, done):
         run = done("reconstruct")

@@ -87,7 +87,13 @@ NOON = datetime(2026, 3, 17, 12, tzinfo=UTC)
 
 def allocated(job_id, after=None):
     return Allocated(
-        job_id=job_id, nodes="1-2", cores=4, time_limit_min=60, submit_utc=NOON, after=after
+        job_id=job_id,
+        nodes="1-2",
+        cores=4,
+        time_limit_min=60,
+        submit_utc=NOON,
+        after=after,
+        entries=("segment",),
     )
 
 

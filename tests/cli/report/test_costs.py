@@ -43,7 +43,7 @@ def test_what_was_held_and_paid_is_told_as_far_as_it_is_known(tmp_path, new_run)
     trials = two_workers(new_run, requested_cpus=4, requested_gpus=0)
     paid = csv_texts(analysed(trials, CONTEXT, held="task", prices=EURO))["configurations"]
     row = pl.read_csv(StringIO(paid)).row(1, named=True)
-    assert (row["core_hours"], row["gpu_hours"], row["energy_j"]) == (4, 0, None)
+    assert (row["core_hours"], row["gpu_hours"]) == (4, 0)
     assert (row["money"], row["money_per_work"], row["currency"]) == (2, 2 / 80, "EUR")
     unpaid = section(tmp_path, analysed(trials, CONTEXT, held="task"))
     assert unpaid[0] == "| Stage | N | Core-hours | Core-hours per unit of work |"
@@ -52,46 +52,23 @@ def test_what_was_held_and_paid_is_told_as_far_as_it_is_known(tmp_path, new_run)
 
 
 @pytest.mark.parametrize(
-    ("ran", "shares_gpu", "core_hours", "gpu_hours"),
+    ("ran", "core_hours", "gpu_hours"),
     [
-        ({"device": "cpu"}, False, 2, 0),
-        ({"device": "cuda"}, False, 2, 1),
-        ({"device": "mps"}, False, 2, 1),
-        ({"device": "cuda"}, True, 2, None),
-        ({"oversubscribed": True}, False, None, None),
+        ({"device": "cpu"}, 2, 0),
+        ({"device": "cuda"}, 2, 1),
+        ({"device": "mps"}, 2, 1),
+        ({"oversubscribed": True}, None, None),
     ],
 )
 def test_workers_on_one_machine_hold_what_they_had_for_themselves(
-    new_run, ran, shares_gpu, core_hours, gpu_hours
+    new_run, ran, core_hours, gpu_hours
 ):
-    sharing = {"segment"} if shares_gpu else set()
-    results = analysed(
-        two_workers(new_run, **ran), CONTEXT, held="machine", own_cpus=TWO_CORES, sharing=sharing
-    )
+    results = analysed(two_workers(new_run, **ran), CONTEXT, held="machine", own_cpus=TWO_CORES)
     table = results.configurations
     assert table["core_hours"].to_list() == [core_hours] * 2
     assert table["gpu_hours"].to_list() == [gpu_hours] * 2
     # Nobody was asked for them, so nothing could be lowered.
     assert table["requested_cpus"].null_count() == 2
-
-
-def test_energy_and_work_of_a_table_are_told(tmp_path):
-    table = pl.DataFrame(
-        {
-            "stage": ["a", "a"],
-            "workers": [1, 2],
-            "wall_s": [20.0, 11.0],
-            "work": [10.0, 10.0],
-            "energy_j": [3000.0, 3500.0],
-        }
-    )
-    results = analysed(trials_from_wall_times(table), CONTEXT, interleaved=False, held="machine")
-    assert section(tmp_path, results) == [
-        "| Stage | N | Energy (J) | Energy (J) per unit of work |",
-        "| --- | --- | --- | --- |",
-        "| a | 1 | 3000 | 300 |",
-        "| a | 2 | 3500 | 350 |",
-    ]
 
 
 def test_drift_is_looked_for_where_a_table_tells_when_trials_began():

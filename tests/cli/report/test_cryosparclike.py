@@ -63,7 +63,7 @@ def test_no_digit_is_lost_and_what_was_not_measured_is_absent_as_is_a_wrong_resu
 
 def test_particles_of_the_cache_folder_come_first(tests):
     named = {
-        "fio_sequential_read_cold": "particle_cache_copy",
+        "particle_sequential_read_direct": "particle_cache_copy",
         "particle_random_read_direct": "unused",
         "parallel_read_cold": "cache_random_read_cold",
         "movie_read_eer_cold": "cache_sequential_read_cold",

@@ -12,7 +12,7 @@ from pyscale_stages.registry import STAGE_NAMES, load_stage
 SHIPPED = entries((shipped("config") / "citations.bib").read_text())
 CHOICES = {
     "register_denoise": [
-        {"transform": "SyN", "denoiser": "nlm"},
+        {"transform": "SyN", "denoiser": "ants"},
         {"denoiser": "ants"},
     ],
     "segment": [{"model": "cyto3"}, {"model": "cpsam"}, {"model": "mine"}],

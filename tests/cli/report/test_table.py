@@ -133,9 +133,6 @@ def test_published_tables_are_read(references, name):
         "stage,workers,wall_s,cpu_s\na,1,2,-1\n",
         "stage,workers,wall_s,work\na,1,2,0\n",
         "stage,workers,wall_s,work\na,1,2,inf\n",
-        "stage,workers,wall_s,energy_j\na,1,2,-5\n",
-        "stage,workers,wall_s,energy_j\na,1,2,5 kJ\n",
-        "stage,workers,wall_s,energy\na,1,2,5\n",
         "stage,workers,wall_s,peak_memory_bytes\na,1,2,5G\n",
         f"stage,workers,wall_s,cpus\na,1,2,{2**63}\n",
         "stage,workers,wall_s,start\na,1,2,noon\n",
@@ -151,9 +148,9 @@ def test_what_is_wrong_with_a_table_is_said_in_one_sentence(csv, content):
 
 def test_what_stands_beside_is_read_and_may_be_blank(csv):
     path = csv(
-        "stage,workers,wall_s,trial,cpus,gpus,cpu_s,peak_memory_bytes,energy_j,node,start,state\n"
-        "a,1,2,x,4,0,3.5,1024,60,n1,2026-03-17T11:42:24+01:00,COMPLETED\n"
-        "a,2,1,,,,,,,,,\n"
+        "stage,workers,wall_s,trial,cpus,gpus,cpu_s,peak_memory_bytes,node,start,state\n"
+        "a,1,2,x,4,0,3.5,1024,n1,2026-03-17T11:42:24+01:00,COMPLETED\n"
+        "a,2,1,,,,,,,,\n"
     )
     told, blank = read_wall_times(path).drop("stage", "workers", "wall_s").to_dicts()
     assert told == {
@@ -161,7 +158,6 @@ def test_what_stands_beside_is_read_and_may_be_blank(csv):
         "gpus": 0,
         "cpu_s": 3.5,
         "peak_memory_bytes": 1024,
-        "energy_j": 60,
         "node": "n1",
         "start": datetime(2026, 3, 17, 10, 42, 24, tzinfo=UTC),
     }

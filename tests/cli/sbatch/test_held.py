@@ -1,12 +1,20 @@
 """The one job that all trials of a plan fit into: its size, its time, and when there is none."""
 
+from itertools import pairwise
+
 import pytest
 
 from mockruns import site
 from pyscale.errors import UserError
 from pyscale.measuring.benchmark import with_allocation
-from pyscale.sbatch.held import PILOT_MIB, PILOT_SHARE_MIB, held_by, times_min, why_not_held
+from pyscale.sbatch.held import PILOT_MIB, PILOT_SHARE_MIB, held_trials, times_min, why_not_held
 from refusals import refused
+
+
+def one_job(plan, place):
+    """The job of a plan whose stages are of one kind."""
+    (one,) = held_trials(plan, place)
+    return one.held
 
 
 @pytest.mark.parametrize(
@@ -20,7 +28,7 @@ from refusals import refused
     ],
 )
 def test_the_job_is_as_large_as_the_largest_trial(make, workers, request_, cores, nodes):
-    held = held_by(make(only=("contact",), workers=workers), site(request=request_))
+    held = one_job(make(only=("contact",), workers=workers), site(request=request_))
     assert (held.cores, held.nodes_option) == (cores, nodes)
 
 
@@ -30,41 +38,56 @@ def test_several_small_tasks_share_the_cores_of_a_large_one(make):
         trial.model_copy(update={"threads": 4 if trial.workers == 1 else 1})
         for trial in plan.trials
     )
-    held = held_by(plan.model_copy(update={"trials": trials}), site(request={"memory_gib": 1}))
+    held = one_job(plan.model_copy(update={"trials": trials}), site(request={"memory_gib": 1}))
     # Four tasks of a core have the cores of one of four, and the memory of one alone.
     assert (held.slot.cpus, held.slots) == (4, 4)
 
 
 @pytest.mark.parametrize(("workers", "more"), [((1,), PILOT_MIB), ((2,), PILOT_SHARE_MIB)])
 def test_the_pilot_has_memory_beside_the_tasks(make, workers, more):
-    held = held_by(make(only=("contact",), workers=workers), site(request={"memory_gib": 2}))
+    held = one_job(make(only=("contact",), workers=workers), site(request={"memory_gib": 2}))
     assert held.slot.memory_mib == 2048 + more
 
 
 TWO_PARTITIONS = site(
-    request={"partition": "cpu"}, override=[{"stage": "track", "partition": "gpu"}]
+    request={"partition": "cpu"}, override=[{"stage": "segment", "partition": "gpu"}]
 )
+GPUS = site(override=[{"device": "cuda", "gpu_type": "a100"}])
 TWO_NODES = site(request={"tasks_per_node": 1, "max_nodes": 2})
 
 
-@pytest.mark.parametrize(
-    ("place", "workers", "why"),
-    [
-        (TWO_PARTITIONS, (1, 2), "its trials need more than one partition (cpu and gpu)"),
-        (TWO_NODES, (4,), "it needs 4 nodes, and max_nodes of the site mine is 2"),
-    ],
-)
-def test_a_plan_that_no_job_can_hold_says_why(make, place, workers, why):
-    assert why_not_held(make(workers=workers), place) == why
+def stages_of(jobs):
+    return [list(dict.fromkeys(trial.entry for trial in one.trials)) for one in jobs]
 
 
-def test_trials_of_two_partitions_have_jobs_of_their_own(make):
-    assert with_allocation(make(), TWO_PARTITIONS).settings["allocation"] == "each"
+@pytest.mark.parametrize(("place", "device"), [(TWO_PARTITIONS, "cpu"), (GPUS, "cuda")])
+def test_stages_of_one_kind_that_follow_each_other_share_a_job(make, place, device):
+    jobs = held_trials(make(device=device), place)
+    stages = stages_of(jobs)
+    assert stages[0] == ["register_denoise"]
+    assert ["contact" in own for own in stages].index(True) > 0
+    # Each trial runs in one job alone, and a job waits for nothing that comes after it.
+    assert sorted(t.id for one in jobs for t in one.trials) == sorted(
+        t.id for t in make(device=device).trials
+    )
+    asked = [one.held.slot.request.partition for one in jobs]
+    assert all(first != second for first, second in pairwise(asked)) or place is GPUS
 
 
-def test_one_allocation_is_refused_where_there_can_be_none(make):
+def test_stages_that_wait_for_none_of_another_kind_share_the_first_job_of_theirs(make):
+    place = site(override=[{"stage": "track", "partition": "long"}])
+    assert stages_of(held_trials(make(), place)) == [
+        ["register_denoise", "segment", "contact"],
+        ["track"],
+    ]
+    assert with_allocation(make(), TWO_PARTITIONS).settings["allocation"] == "hold"
+
+
+def test_a_plan_that_no_job_can_hold_says_why(make):
+    why = "it needs 4 nodes, and max_nodes of the site mine is 2"
+    assert why_not_held(make(workers=(4,)), TWO_NODES) == why
     with refused(UserError):
-        with_allocation(make(allocation="hold"), TWO_PARTITIONS)
+        with_allocation(make(workers=(4,), allocation="hold"), TWO_NODES)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from refusals import refused
 SEGMENT = load_stage("segment")
 
 
-def options(site, device="cpu", threads=1, ranks=1, nodes=()):
-    return slurm_options(site, allocation(site, SEGMENT, device, threads), ranks, nodes)
+def options(site, device="cpu", threads=1, ranks=1):
+    return slurm_options(site, allocation(site, SEGMENT, device, threads), ranks)
 
 
 def test_a_plain_site_asks_for_what_the_stage_says_of_itself():
@@ -42,7 +42,6 @@ TWO_GPUS = {"request": {"memory_gib": 4, "cpus": 2, "gpus": 2}}
 FOUR_A_NODE = {"request": {"memory_gib": 4, "tasks_per_node": 4}}
 BY_THE_CORE = {"memory_option": "mem-per-cpu", "request": {"memory_gib": 10}}
 ON_GPUS = {"device": "cuda"}
-THREE = ON_GPUS | {"ranks": 3, "nodes": ("n1", "n2", "n10")}
 OPTIONS = {"options": ["--reservation=spring", "--spread-job"]}
 
 
@@ -75,21 +74,8 @@ ASKED = {
         *("gpus-per-task=a100:1", ""),
     ),
     "ranks, no memory": ({"memory_option": "none"}, {"ranks": 2}, "", "mem mem-per-cpu"),
-    "ranks on named nodes": (
-        *(TWO_GPUS, THREE),
-        "nodes=3 ntasks=3 ntasks-per-node=1 nodelist=n1,n2,n10 mem=4096M gpus-per-task=2",
-        "",
-    ),
-    "a named node": (
-        *(TWO_GPUS, ON_GPUS | {"nodes": ("n7",)}),
-        *("nodes=1 nodelist=n7 gres=gpu:2", ""),
-    ),
-    "ranks on any nodes": (TWO_GPUS, {"ranks": 3}, "", "nodelist ntasks-per-node"),
+    "ranks on any nodes": (TWO_GPUS, {"ranks": 3}, "", "ntasks-per-node"),
     "one task is not spread": (FOUR_A_NODE, ON_GPUS, "", "ntasks-per-node"),
-    "ranks on named nodes are not spread": (
-        *(FOUR_A_NODE, ON_GPUS | {"ranks": 2, "nodes": ("n1", "n2")}),
-        *("nodes=2 ntasks-per-node=1 mem=4096M", ""),
-    ),
     # GPUs of spread ranks are counted as the site's option counts.
     "GPUs of 4 ranks": (spread_by(BY_TYPE), ON_GPUS | {"ranks": 8}, "gres=gpu:a100:4", ""),
     **{

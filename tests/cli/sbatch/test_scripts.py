@@ -4,13 +4,11 @@ import os
 import shlex
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from atleastone import some
 from programs import put_program
-from pyscale.doctor.nodes import script
 from pyscale.executors.submission import setup_lines
 from pyscale.planning.sites import load_site
 from pyscale.sbatch.emit import write_scripts
@@ -108,5 +106,5 @@ def test_scripts_of_the_machine_and_of_ranks_pass_shellcheck(scratch, runtime, s
 def test_names_of_modules_are_no_shell():
     site = load_site("plain").model_copy(update={"modules": ("gcc/12;id>f",)})
     begun = [text for name, text in texts_for(site).items() if name.endswith(".sbatch")]
-    begun += ["\n".join(setup_lines(site, in_image=False)), script(Path("request.json"), site)]
+    begun.append("\n".join(setup_lines(site, in_image=False)))
     assert all("module load 'gcc/12;id>f'\n" in f"{text}\n" for text in some(begun))

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pyscale.slurm.commands import Answer, NodeState, ask
+from pyscale.slurm.commands import Answer, ask, takes_jobs
 
 
 def test_a_command_that_hangs_or_is_absent_answers_with_a_complaint():
@@ -87,12 +87,4 @@ UNABLE = (
     [*((state, True) for state in ABLE.split()), *((state, False) for state in UNABLE.split())],
 )
 def test_nodes_that_take_no_job_are_told_by_their_state(state, able):
-    assert NodeState("n1", state, "none").able is able
-
-
-@pytest.mark.parametrize(
-    ("reason", "condition"),
-    [("none", "is drained"), ("", "is drained"), ("fan broken", "is drained (fan broken)")],
-)
-def test_the_condition_of_a_node_names_its_reason_where_there_is_one(reason, condition):
-    assert NodeState("n1", "drained", reason).condition == condition
+    assert takes_jobs(state) is able

@@ -45,7 +45,6 @@ def test_a_task_says_which_point_of_which_grid_it_is(run):
     tasks = build_tables(run).tasks
     assert set(tasks["family"]) == {"registration"}
     assert set(tasks["point"]) == {'{"length_px": 224, "device": "cpu"}'}
-    assert set(tasks["gpu_sharing"]) == {"own"}
     threads = dict(tasks.select("trial", "threads").unique().iter_rows())
     assert threads == {BASE: 3, TRIAL: run.plan.settings["cpus_per_worker"]}
 
@@ -64,8 +63,8 @@ def test_the_threads_of_its_own_point_decide_whether_a_trial_had_to_share(run):
         assert found is disturbed
 
 
-def test_memory_and_energy_stand_in_the_row_of_a_task(run):
-    used = {"gpu_own_peak_bytes": 2**30, "gpu_energy_j": 40.5, "cpu_energy_j": 12.0}
+def test_memory_of_the_device_stands_in_the_row_of_a_task(run):
+    used = {"gpu_own_peak_bytes": 2**30, "gpu_peak_bytes": 2**31}
     tell(run, BASE, "w0", counters=used)
     (row,) = build_tables(run).tasks.filter(trial=BASE, task="w0").select(*used).to_dicts()
     assert row == used

@@ -49,7 +49,7 @@ def test_each_timing_has_a_row(run):
 
 def test_what_is_said_of_a_place_and_of_devices_is_kept_by_node_where_it_was_timed(run):
     (node,) = build_tables(run).tasks.filter(trial=TRIAL, task="w1")["node"]
-    said = {"place_filesystem": "nfs4", "cache_device": "/dev/sda", "fio": "fio-3.33"}
+    said = {"place_filesystem": "nfs4", "cache_device": "/dev/sda"}
     record(run, versions=said)
     assert build_tables(run).sources.places == {}
     record(run, READ, task="w0", versions=said | {"numpy": "2.0", "python": "3.11"})

@@ -10,7 +10,7 @@ from refusals import refused as refused_in_words
 START = 1_773_747_744
 SACCT_COLUMNS = (
     "JobID|JobIDRaw|State|Submit|Start|End|ElapsedRaw|TotalCPU|AllocCPUS|NTasks|NodeList|ReqMem"
-    "|MaxRSS|AllocTRES|ConsumedEnergyRaw|AdminComment|JobName"
+    "|MaxRSS|AllocTRES|JobName"
 )
 
 
@@ -35,25 +35,22 @@ class SacctTrace:
         tasks=1,
         memory="2000M",
         gpus=0,
-        comment="",
         node="n1",
-        energy=("", ""),
     ):
-        """Add one job, or one element of an array, and its steps; `energy` is of job and step."""
+        """Add one job, or one element of an array, and its steps."""
         raw = raw or job_id
         begin, end = START + start, START + start + wall
         times = f"{START + submit}|{begin}|{end}|{wall}"
         tres = f"cpu={cpus},mem={memory},node=1" + (f",gres/gpu={gpus}" if gpus else "")
         self._lines += [
-            f"{job_id}|{raw}|{state}|{times}|00:30.500|{cpus}||{node}|{memory}||{tres}"
-            f"|{energy[0]}|{comment}|{name}",
+            f"{job_id}|{raw}|{state}|{times}|00:30.500|{cpus}||{node}|{memory}||{tres}|{name}",
             f"{job_id}.batch|{raw}.batch|{state}|{times}|00:30.500|{cpus}|1|{node}"
-            f"||110145536|{tres}|{energy[1]}||batch",
+            f"||110145536|{tres}|batch",
         ]
         if tasks > 1:
             self._lines.append(
                 f"{job_id}.0|{raw}.0|{state}|{times}|00:30.500|{cpus}|{tasks}|{node}"
-                "||120145536||||prog"
+                "||120145536||prog"
             )
         return self
 

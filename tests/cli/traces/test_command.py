@@ -12,7 +12,6 @@ from refusals import refused
 
 NEXTFLOW = "task_id\tname\tstatus\trealtime\n1\tSEGMENT\tCOMPLETED\t5s\n"
 SNAKEMAKE = "s\th:m:s\tmax_rss\n5.0\t0:00:05\t64.0\n"
-JOBSTATS = '{\n    "gpus": 0,\n    "nodes": {"n1": {}},\n    "total_time": 5\n}\n'
 
 
 def test_the_table_is_printed_where_no_file_is_named_and_a_trace_is_never_overwritten(sacct, write):
@@ -36,7 +35,6 @@ def test_a_trace_of_another_format_is_recognised(sacct, write, imported, said, t
         "sacct": sacct.text,
         "nextflow": NEXTFLOW,
         "snakemake": SNAKEMAKE,
-        "jobstats": JOBSTATS,
     }
     path = write(texts[true])
     with refused(UserError):

@@ -272,7 +272,7 @@ def test_columns_of_fixed_width_and_lines_that_were_cut_are_refused(sacct, write
     [
         "AlocCPUS",
         "NodeList",
-        "AdminComment",
+        "Comment",
     ],
 )
 def test_a_column_that_holds_no_workers_is_refused(sacct, write, imported, column):

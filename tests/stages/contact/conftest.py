@@ -9,7 +9,6 @@ import pytest
 
 from pyscale_stages.contact import pixels
 from pyscale_stages.contact.labels import densify
-from pyscale_stages.contact.strips import layout_of
 from pyscale_stages.contact.tables import frame_tables, joined
 from pyscale_stages.errors import MissingPart
 from stagetasks import Bench
@@ -46,7 +45,7 @@ def measured_by_each(request):
     if request.param == "numpy":
         return partial(_tables, pixels.measure_by_numpy)
     request.getfixturevalue("opencl")
-    return partial(_tables, lambda types: pixels.measure(types, layout_of(types)))
+    return partial(_tables, lambda types: pixels.measure(types, pixels.capacity_for(types)))
 
 
 def _tables(measure, *images, frame=0):

@@ -88,3 +88,16 @@ def test_more_frames_with_other_numbers_of_cells_build_no_more_kernels(contact, 
         built.append({path.name for path in tmp_path.rglob("*.bin")})
     assert len(built[0]) > 0
     assert built[0] == built[1]
+
+
+def test_frames_of_more_cells_than_a_matrix_holds_are_measured_by_numpy_and_said(
+    contact, movie_of, tmp_path
+):
+    crowded = np.arange(1, 5_001, dtype=np.uint16).reshape(1, 50, 100)
+    done = contact(movie_of(crowded), tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "frames of 4096 cells and more are measured by NumPy" in done.stderr
+    by_numpy = contact(movie_of(crowded), tmp_path / "same", params={"backend": "numpy"})
+    assert by_numpy.returncode == 0, by_numpy.stderr
+    contacts = [(tmp_path / name / "contacts.parquet").read_bytes() for name in ("out", "same")]
+    assert contacts[0] == contacts[1]

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pyscale_stages.contact.labels import densify
-from pyscale_stages.contact.pixels import fits_sums, measure, measure_by_numpy
-from pyscale_stages.contact.strips import Layout
+from pyscale_stages.contact.pixels import capacity_for, fits_sums, measure, measure_by_numpy
 from pyscale_stages.errors import ResourceExhausted
 from refusals import refused
 
@@ -43,20 +42,17 @@ def lengths(contacts, column="contact_px"):
 
 @pytest.mark.slow
 @many
-@given(images=st.lists(IMAGES, min_size=1, max_size=2), height=st.sampled_from([1, 2, 4, 8]))
-def test_strips_of_a_frame_count_what_the_whole_frame_and_numpy_count(opencl, images, height):
+@given(images=st.lists(IMAGES, min_size=1, max_size=2))
+def test_a_device_counts_what_numpy_counts(opencl, images):
     types = [densify(image) for image in images]
-    whole, cut = (
-        measure(types, Layout(rows, strip_capacity=256, frame_capacity=256))
-        for rows in (SHAPE[0], height)
-    )
-    on_host = measure_by_numpy(types)
+    on_device, on_host = measure(types, 256), measure_by_numpy(types)
     for name in ("a", "b", "contact_px", "overlap_px"):
-        counts = getattr(whole.pairs, name).tolist()
-        assert getattr(cut.pairs, name).tolist() == counts
-        assert getattr(on_host.pairs, name).tolist() == counts
-    assert cut.y_px.tolist() == whole.y_px.tolist()
-    assert cut.x_px.tolist() == whole.x_px.tolist()
+        assert getattr(on_device.pairs, name).tolist() == getattr(on_host.pairs, name).tolist()
+
+
+@pytest.mark.parametrize(("n_cells", "capacity"), [(0, 256), (254, 256), (255, 512), (4094, 4096)])
+def test_the_capacity_leaves_room_for_background_and_marker(n_cells, capacity):
+    assert capacity_for([densify(np.arange(n_cells + 1).reshape(1, -1))]) == capacity
 
 
 @many
@@ -146,6 +142,5 @@ def test_masks_too_large_for_the_devices_sums_are_told_from_cells():
 
 def test_a_frame_with_too_many_cells_for_the_device_says_so(opencl):
     types = [densify(np.eye(*SHAPE, dtype=np.uint16))]
-    too_many = Layout(height=SHAPE[0], strip_capacity=1 << 20, frame_capacity=256)
     with refused(ResourceExhausted):
-        measure(types, too_many)
+        measure(types, 1 << 20)

@@ -8,7 +8,7 @@ from pyscale_stages.kernels import run as running
 from pyscale_stages.kernels.catalog import KERNELS
 from pyscale_stages.timing import Timing
 
-FEW = {"tests": ["fft_2d", "disk_single_linear10_max_C1", "host_to_device_pinned"]}
+FEW = {"tests": ["picking", "disk_single_linear10_max_C1", "host_to_device_pinned"]}
 NOT_APPLICABLE = "not applicable: "
 
 
@@ -77,14 +77,14 @@ def test_particles_are_read_from_the_place_cold_or_not_as_is_known(kernels, tmp_
 
 
 def test_memory_that_runs_out_costs_one_test_and_is_said(kernels):
-    result = kernels.run("run", tests=["allocation", "triad"], allocation_bytes=1 << 60)
+    result = kernels.run("run", tests=["allocation", "picking"], allocation_bytes=1 << 60)
     assert result.error is None
     (failed,) = whole(result, "allocation")
     assert failed.wall_s is None
     assert failed.why_not.startswith("memory ran out (")
     assert failed.why_not.endswith("): give the test smaller sizes")
     assert "allocation has no time" in result.warnings[0]
-    assert len(whole(result, "triad")) == 2
+    assert len(whole(result, "picking")) == 2
 
 
 def test_what_a_gpu_has_no_kernel_for_is_not_applicable():
@@ -102,14 +102,16 @@ def test_a_wrong_result_is_said_once_and_recorded_each_time_and_a_defect_fails_t
     kernels, monkeypatch
 ):
     wrong = work.Judgement(checksum=1.0, error=float("inf"), tolerance=0.5)
-    pretend(monkeypatch, "triad", lambda _bench: work.Work(lambda _clock: None, lambda _: wrong))
-    result = kernels.run("run", tests=["triad"])
+    pretend(
+        monkeypatch, "allocation", lambda _bench: work.Work(lambda _clock: None, lambda _: wrong)
+    )
+    result = kernels.run("run", tests=["allocation"])
     assert result.error is None
     assert result.warnings == (
-        "triad computes wrongly on cpu: its error is inf, above the allowed 0.5",
+        "allocation computes wrongly on cpu: its error is inf, above the allowed 0.5",
     )
     # JSON has no infinity.
-    assert [set(t.details) for t in whole(result, "triad")] == [
+    assert [set(t.details) for t in whole(result, "allocation")] == [
         {"threads", "first_call", "checksum", "tolerance"}
     ] * 2
     assert TaskResult.model_validate_json(result.model_dump_json()) == result
@@ -117,8 +119,8 @@ def test_a_wrong_result_is_said_once_and_recorded_each_time_and_a_defect_fails_t
     def broken(_bench):
         raise ValueError("a defect")
 
-    pretend(monkeypatch, "triad", broken)
-    result = kernels.run("run", tests=["triad"])
+    pretend(monkeypatch, "allocation", broken)
+    result = kernels.run("run", tests=["allocation"])
     assert result.error.exit_code == 1
 
 

@@ -127,7 +127,6 @@ class ScriptedNvml:
     def __init__(self, used, busy_percent):
         self.used = used
         self.busy_percent = busy_percent
-        self.energy_mj = 90_000_000
         self.handle = ""
         self.asked = 0
         self.half_way = threading.Event()
@@ -152,12 +151,6 @@ class ScriptedNvml:
             raise NvmlError("Not Supported")
         return SimpleNamespace(gpu=self.busy_percent[min(self.asked, len(self.busy_percent)) - 1])
 
-    def nvmlDeviceGetTotalEnergyConsumption(self, handle):  # noqa: N802
-        if self.energy_mj is None:
-            raise NvmlError("Not Supported")
-        # Each sample of the memory is two joules apart from the one before.
-        return self.energy_mj + 2000 * self.asked
-
 
 @pytest.fixture
 def nvml(monkeypatch):
@@ -173,36 +166,23 @@ def nvml(monkeypatch):
     return scripted
 
 
-def test_gpu_memory_is_the_peak_of_all_samples_and_energy_the_difference_over_the_task(nvml):
+def test_gpu_memory_is_the_peak_of_all_samples(nvml):
     meter = UsageMeter(device="cuda")
     nvml.half_way.wait()
     used = meter.stop()
     assert used.gpu_peak_bytes == 7 * MIB
     # 0.5, 1, then 0 for every further sample
     assert used.gpu_mean_utilisation == pytest.approx(1.5 / nvml.asked)
-    assert used.gpu_energy_j == pytest.approx(2.0 * nvml.asked)
     assert meter.warnings == ()
 
 
-@pytest.mark.parametrize(
-    ("absent", "counter", "warnings"),
-    [
-        ("energy_mj", "gpu_energy_j", ()),
-        (
-            "busy_percent",
-            "gpu_mean_utilisation",
-            ("the GPU does not report its utilisation: Not Supported",),
-        ),
-    ],
-    ids=["energy without a warning", "utilisation with one"],
-)
-def test_what_a_gpu_does_not_tell_is_none(nvml, absent, counter, warnings):
-    setattr(nvml, absent, None)
+def test_what_a_gpu_does_not_tell_is_none_with_a_warning(nvml):
+    nvml.busy_percent = None
     meter = UsageMeter(device="cuda")
     used = meter.stop()
-    assert getattr(used, counter) is None
+    assert used.gpu_mean_utilisation is None
     assert used.gpu_peak_bytes is not None
-    assert meter.warnings == warnings
+    assert meter.warnings == ("the GPU does not report its utilisation: Not Supported",)
 
 
 def test_a_task_shorter_than_the_period_is_sampled_all_the_same(nvml):
@@ -227,7 +207,7 @@ def test_without_nvml_the_gpu_counters_are_none_with_a_warning(monkeypatch):
     monkeypatch.setattr(usage, "opened_nvml", absent)
     meter = UsageMeter(device="cuda")
     used = meter.stop()
-    assert (used.gpu_peak_bytes, used.gpu_mean_utilisation, used.gpu_energy_j) == (None,) * 3
+    assert (used.gpu_peak_bytes, used.gpu_mean_utilisation) == (None,) * 2
     assert meter.warnings == ("no NVML: pip install nvidia-ml-py",)
 
 
@@ -236,5 +216,5 @@ def test_without_an_nvidia_gpu_none_is_sampled(device):
     meter = UsageMeter(device=device)
     assert "gpu-sampler" not in {thread.name for thread in threading.enumerate()}
     used = meter.stop()
-    assert (used.gpu_peak_bytes, used.gpu_mean_utilisation, used.gpu_energy_j) == (None,) * 3
+    assert (used.gpu_peak_bytes, used.gpu_mean_utilisation) == (None,) * 2
     assert meter.warnings == ()

@@ -10,9 +10,9 @@ from stagetasks import Bench
 @pytest.fixture
 def timings():
     """Read the table of an output folder, with a column of checksums."""
-    checksum = pl.col("details").str.json_path_match("$.checksum_crc32").cast(pl.Float64)
+    checksum = pl.col("details").str.json_path_match("$.checksum").cast(pl.Float64)
     return lambda folder: pl.read_parquet(folder / "timings.parquet").with_columns(
-        checksum.alias("checksum_crc32")
+        checksum.alias("checksum")
     )
 
 

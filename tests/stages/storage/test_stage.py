@@ -1,11 +1,11 @@
 import zlib
 
+import mrcfile
 import numpy as np
 import polars as pl
 import pytest
 import tifffile
 
-from pyscale_stages.movieformats.mrc import open_mrc
 from pyscale_stages.storage import params, reads, testfiles
 from pyscale_stages.storage.testfiles import particles_of
 from pyscale_stages.timing import Timing
@@ -53,13 +53,13 @@ def test_checksums_are_those_of_the_drawn_particles_however_they_are_read(measur
     drawn = np.concatenate([particles_of(7, n, count, 18) for n, count in enumerate((8, 8, 7))])
     each = np.array([zlib.crc32(particle.tobytes()) for particle in drawn], "<u4")
     random = table.filter(pl.col("test").str.starts_with("particle_random_read"))
-    found = set(random["checksum_crc32"].drop_nulls())
+    found = set(random["checksum"].drop_nulls())
     assert found == {float(zlib.crc32(each.tobytes()))}
     whole = table.filter(
         pl.col("step").is_null()
         & pl.col("test").str.contains("particle_write|particle_sequential|parallel")
     )
-    assert len(set(whole["checksum_crc32"].drop_nulls())) == 1
+    assert len(set(whole["checksum"].drop_nulls())) == 1
 
 
 def test_the_state_of_every_file_is_in_the_result(measured, timings):
@@ -97,7 +97,7 @@ def test_movies_are_real_ones_of_their_formats(bench, place, monkeypatch):
     def look(_book, case, files):
         if case.name.startswith("movie"):
             path = files.files[-1]
-            movie = open_mrc(path) if path.suffix == ".mrc" else tifffile.imread(path)
+            movie = mrcfile.read(path) if path.suffix == ".mrc" else tifffile.imread(path)
             shapes[path.suffix] = movie.shape
 
     monkeypatch.setattr("pyscale_stages.storage.run.read_sequentially", look)
@@ -131,7 +131,7 @@ def test_with_a_cache_folder_the_copy_is_read_too_and_without_it_is_said_why_not
     table = timings(tmp_path / "out")
     checksum = {
         test: value
-        for test, value in table.select("test", "checksum_crc32").iter_rows()
+        for test, value in table.select("test", "checksum").iter_rows()
         if value is not None
     }
     assert checksum["particle_cache_copy"] == checksum["particle_sequential_read_warm"]

@@ -14,7 +14,6 @@ from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, end
 
 SIZE = "length_px"
 """Axis of the lengths of square images."""
-SHARING = "gpu_sharing"
 """Axis that a CPU does not have: how workers share the GPUs of a node."""
 
 Point = Mapping[str, Any]
@@ -51,37 +50,29 @@ def series_of(points: Mapping[str, Point], *, without: Sequence[str | None]) -> 
 
 
 def bases_of(points: Mapping[str, Point], versus: str | None) -> dict[str, str]:
-    """Map each stage to the one it is compared with: the same but for the first value of versus.
-
-    A device that is no GPU has none to share, so that another value of `gpu_sharing` will do.
-    """
+    """Map each stage to the one it is compared with: the same but for the first value of versus."""
     if versus is None:
         return {}
     first = next((point[versus] for point in points.values() if versus in point), None)
-    exact: dict[str, str] = {}
-    close: dict[str, str] = {}
-    for stage, point in points.items():
-        if point.get(versus) == first:
-            exact[_key(point, (versus,))] = stage
-            close.setdefault(_key(point, (versus, SHARING)), stage)
+    bases = {_key(point, versus): s for s, point in points.items() if point.get(versus) == first}
     found = {}
     for stage, point in points.items():
         if versus not in point or point[versus] == first:
             continue
-        base = exact.get(_key(point, (versus,)), close.get(_key(point, (versus, SHARING))))
+        base = bases.get(_key(point, versus))
         if base is not None:
             found[stage] = base
     return found
 
 
-def _key(point: Point, without: Sequence[str]) -> str:
-    kept = {axis: value for axis, value in point.items() if axis not in without}
+def _key(point: Point, without: str) -> str:
+    kept = {axis: value for axis, value in point.items() if axis != without}
     return json.dumps(kept, sort_keys=True)
 
 
-ABOUT, DOUBTS = ("suite", "device", "threads", "gpu_sharing"), ("flags", "warnings")
+ABOUT, DOUBTS = ("suite", "device", "threads"), ("flags", "warnings")
 """Columns of a point that its tasks tell, and those that its row of configurations does."""
-TASK_MEDIANS = ("objects", "gpu_own_peak_bytes", "gpu_peak_bytes", "gpu_energy_j", "cpu_energy_j")
+TASK_MEDIANS = ("objects", "gpu_own_peak_bytes", "gpu_peak_bytes")
 """Columns of the table of tasks whose median over the windows' tasks a point has."""
 BESIDE = {
     "beside_ap_iou50": "ap_iou50",
@@ -95,7 +86,7 @@ BESIDE = {
 POINT_SCHEMA = columns(
     (TEXT, "suite family stage series value base base_stage device"),
     (WHOLE, "threads"),
-    (TEXT, "gpu_sharing model"),
+    (TEXT, "model"),
     (WHOLE, "batch_size"),
     (TEXT, "point"),
     (WHOLE, "workers pixels"),

@@ -78,7 +78,7 @@ def sharing(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
 
 
 SHARING_SCHEMA = columns(
-    (TEXT, "suite family stage series value device gpu_sharing"),
+    (TEXT, "suite family stage series value device"),
     (WHOLE, "workers pixels"),
     (REAL, "megapixels length_px"),
     (TEXT, "measure"),

@@ -26,7 +26,7 @@ class MachineFindings(Findings):
     """Node beside node, for tests that several did."""
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By node: what was said of the folder that was measured and of the devices, like
-    `place_filesystem`, `cache_method` or `fio`."""
+    `place_filesystem` or `cache_method`."""
     measuring: frozenset[str] = frozenset()
     """Entries of the suite that measure the machine and read no movie: they are in the tables of
     trials and configurations, but N workers share no work there, so that nothing is said of how

@@ -50,11 +50,6 @@ LONGEST_NAME = 12
 """Letters of a line's name that stand beside its answer; a longer one stands in it."""
 MOST_PARTS = 3
 """More parts of a call are counted and not named."""
-SHARED = {
-    "own": ", each with its own GPU",
-    "time_slicing": ", sharing GPUs by time slices",
-    "mps": ", sharing GPUs by MPS",
-}
 PARTS = "Parts of a call: medians; parts on the device end when the device has finished."
 
 
@@ -294,16 +289,15 @@ def _one_image(line: Line) -> Iterator[str]:
 
 
 def _sharing(sweep: Sweep) -> Iterator[str]:
-    """State the throughput of several workers over that of one, and how they share GPUs."""
+    """State the throughput of several workers over that of one, and what they shared."""
     for row in sweep.of(sweep.grid.sharing):
         if row["invalid"]:
             continue
         low, high = ratio(row["gain_low"]), ratio(row["gain_high"])
         interval = "no 95 % interval" if low == ABSENT else f"95 % interval {low} to {high}"
-        on_cpu = row["device"] == "cpu"
-        shared = "" if on_cpu else SHARED.get(row["gpu_sharing"] or "", "")
-        if row["gpu_sharing"] == "own" and row["oversubscribed"]:
-            lacks = "cores" if on_cpu else "GPUs or cores"
+        shared = ""
+        if row["oversubscribed"]:
+            lacks = "cores" if row["device"] == "cpu" else "GPUs or cores"
             shared = f", with too few {lacks} for each to have its own"
         yield (
             f"{row['workers']} workers on {named(row['value']) or sweep.name} at "

@@ -48,7 +48,7 @@ def by_size(found: Sequence[Sweep]) -> Table | None:
         RATIOS.column("ratio", _ratio),
         *POINTS.columns("first_s", "start_s"),
         POINTS.column("published_s", _published, means=PUBLISHED),
-        *POINTS.columns("gpu_own_peak_bytes", "gpu_peak_bytes", "gpu_energy_j", "cpu_energy_j"),
+        *POINTS.columns("gpu_own_peak_bytes", "gpu_peak_bytes"),
         POINTS.column("flags", lambda row: (", ".join(codes(row)) or ABSENT,)),
         *POINTS.columns("warnings"),
     ]

@@ -10,7 +10,6 @@ from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.machine.testlabels import MODES, Row, mode_of
 from pyscale.report.wording import grouped
 
-FIO = "fio_"
 READS = ("particle_sequential", "particle_random", "parallel", "cache", "movie")
 """Beginnings of the names of tests that read, in the report's order."""
 PROCESSOR = "CPU"
@@ -37,7 +36,7 @@ class Bench:
 
     @cached_property
     def reads(self) -> list[Row]:
-        """Whole tests that read files in a known way, without those of fio; cold ones first."""
+        """Whole tests that read files in a known way, cold ones first."""
 
         def order(row: Row) -> tuple[int, str, int, int]:
             # Particles before movies, of each the tests that differ in readers and state together.
@@ -45,11 +44,7 @@ class Bench:
             kinds = [place for place, kind in enumerate(READS) if name.startswith(kind)]
             return min(kinds, default=len(READS)), name, list(MODES).index(mode), row["at_once"]
 
-        rows = [
-            row
-            for row in self.of("storage")
-            if row["step"] is None and mode_of(row["test"]) and not row["test"].startswith(FIO)
-        ]
+        rows = [row for row in self.of("storage") if row["step"] is None and mode_of(row["test"])]
         return sorted(rows, key=order)
 
     @cached_property
@@ -70,12 +65,6 @@ class Bench:
             if (row["test"], row["step"], row["at_once"]) == wanted and row["rate"] is not None:
                 return row
         return None
-
-    def fio(self, row: Row) -> Row | None:
-        """The same read by fio, where it was measured."""
-        if not row["test"].startswith("particle_") or row["at_once"] != 1:
-            return None
-        return self.storage(FIO + row["test"].removeprefix("particle_"))
 
     @cached_property
     def codecs(self) -> list[str]:

@@ -56,9 +56,8 @@ AT_ONCE = (
     "process beside the others."
 )
 ABILITIES = {
-    "matrix_product": "matrix product",
-    "fft_3d": "3D Fourier transform",
-    "triad": "memory",
+    "picking": "picking",
+    "fsc_tight": "shell correlation",
     "host_to_device_pinned": "to the GPU, pinned",
 }
 LEFT_OUT = {
@@ -213,13 +212,12 @@ def _device(bench: Bench, device: str, others: int) -> Iterator[Answer]:
 def place(bench: Bench) -> dict[str, str]:
     """Known properties of the measured folders, by name."""
     told = {"true": "yes", "false": "no"}
-    found = {
+    return {
         f"{folder}{name}": told.get(text, text)
         for prefix, folder in FOLDERS.items()
         for key, name in PLACE.items()
         if (text := bench.place.get(f"{prefix}_{key}"))
     }
-    return found | ({"fio": bench.place["fio"]} if "fio" in bench.place else {})
 
 
 def scale(bench: Bench) -> Iterator[str]:

@@ -56,11 +56,6 @@ def reads(bench: Bench) -> Table | None:
             _measured("rate", WAYS["MB"]),
             "10^6 bytes a second, of all together; 95 % interval",
         ),
-        numbers(
-            "fio (MB/s)",
-            lambda row: _rate(bench.fio(row)),
-            "The same read of the same files by the program fio",
-        ),
         *TESTS.columns("iops", *LATENCIES, "repeats"),
         DOUBTS,
     ]

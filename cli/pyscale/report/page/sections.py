@@ -9,6 +9,7 @@ from typing import Any
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
+from pyscale.analysis.workers import CLOCK_TOLERANCE_S
 from pyscale.report import (
     advice,
     comparisonview,
@@ -163,6 +164,7 @@ def method(found: Sequence[Curve], results: Results, kinds: Sequence[str]) -> li
     template = templates().get_template("method.j2")
     text = template.render(
         resamples=resamples(max(1, repeats)),
+        clock_tolerance=f"{CLOCK_TOLERANCE_S:g} s",
         small_part=f"{100 * sentences.SMALL_PART:g} %",
         poor_fit=f"{100 * POOR_FIT:g} %",
         has_laws=bool(results.fits),

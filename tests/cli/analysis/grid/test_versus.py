@@ -56,16 +56,6 @@ def test_the_base_is_the_first_value_of_the_suite_and_not_the_first_to_be_measur
     assert found.ratios.select("value", "base").row(0) == ("cuda", "cpu")
 
 
-def test_workers_that_share_a_gpu_are_compared_with_a_cpu_that_shares_none(grid):
-    cpu = {"length_px": 224, "device": "cpu", "gpu_sharing": "own"}
-    grid.at(cpu, [9.0, 8.0])
-    for sharing in ("own", "time_slicing"):
-        grid.at(cpu | {"device": "cuda", "gpu_sharing": sharing}, [9.0, 2.0])
-    found = grid.found().ratios.filter(measure="steady")
-    assert found["series"].to_list() == ["gpu_sharing own", "gpu_sharing time_slicing"]
-    assert found["ratio"].to_list() == [4, 4]
-
-
 def test_n_workers_are_compared_with_n_workers(grid):
     for device, call_s in (("cpu", 8.0), ("cuda", 2.0)):
         point = {"length_px": 224, "device": device}
@@ -78,10 +68,10 @@ POINT = {"length_px": 1000, "device": "cuda"}
 
 
 def test_the_gain_is_the_throughput_of_all_over_that_of_one(grid):
-    grid.at(POINT, [9.0, 2.0], gpu_sharing="mps")
-    grid.at(POINT, [9.0, 2.5], [9.0, 2.5], gpu_sharing="mps")
+    grid.at(POINT, [9.0, 2.0])
+    grid.at(POINT, [9.0, 2.5], [9.0, 2.5])
     (row,) = grid.found().sharing.to_dicts()
-    assert (row["workers"], row["gpu_sharing"], row["measure"]) == (2, "mps", "steady")
+    assert (row["workers"], row["measure"]) == (2, "steady")
     assert not row["oversubscribed"]
     expected = {"gain": 2 * 2.0 / 2.5, "efficiency": 0.8, "one_mp_s": 1 / 2}
     expected |= {"throughput_mp_s": 2 / 2.5}

@@ -62,7 +62,7 @@ def test_a_rate_below_every_unit_keeps_the_smallest():
             cannot,
             {
                 "not applicable: nothing is transferred": "not applicable",
-                "fio is not installed here": "cannot run",
+                "imagecodecs is not installed here": "cannot run",
             },
         ),
     ],
