@@ -90,11 +90,6 @@ class Settings(BaseSettings):
     )
     repeats: int = Field(6, ge=1, description="Trials of each configuration; 6 give an interval")
     executor: Literal["local", "slurm"] = Field("local", description="Where tasks run")
-    against: Path | None = Field(
-        None,
-        description="Version of the stages to measure beside this one and compare it with: a "
-        "Python environment, images, or a .toml of stage parameters",
-    )
     runtime: Literal["native", "apptainer"] = Field(
         "native", description="How a task's process is started: in this environment, or in images"
     )

@@ -18,7 +18,7 @@ from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
-from pyscale.evaluation.betweenversions import between_versions
+from pyscale.evaluation.betweenpoints import between_points
 from pyscale.evaluation.run_diff import (
     MeasuredRun,
     between,
@@ -84,18 +84,18 @@ def compare(
 
 
 def _of_one_run(name: str, at_least: float) -> _Compared:
-    """Compare both versions that a run measured."""
+    """Compare devices, versions or other values that a run measured side by side."""
     run = find_run(load_settings().runs_folder, name)
     tables = build_tables(run)
     for sentence in tables.sources.unreadable.values():
         talk(sentence)
     trials = trial_table(tables.tasks, tables.spans)
     manifest = build_manifest(run, tables.sources)
-    found = between_versions(run.plan, manifest, tables.tasks, trials, at_least=at_least)
+    found = between_points(run.plan, manifest, tables.tasks, trials, at_least=at_least)
     if found is None:
         raise UserError(
-            f"the run {run.plan.run_id} measured one version: name the run to compare it with, or "
-            "measure two by `pyscale run SUITE --against BASE`"
+            f"the run {run.plan.run_id} has no values side by side: name the run to compare it "
+            "with, or measure two versions in one by `pyscale run SUITE --grid python=OLD,NEW`"
         )
     return found.context, judged(found.table)
 

@@ -34,11 +34,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
             "in seed=3; repeatable.",
             "--set",
         ),
-        "against": option(
-            "BASE",
-            "Measure another version of the stages too, pair by pair, and compare: a Python "
-            "environment, a folder of images, or a .toml of parameters.",
-        ),
         "with_system": option(None, "Measure the node too, in brief."),
     },
     "A step of your own": {

@@ -22,7 +22,6 @@ from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run, of_dry_run, say
 from pyscale.errors import UserError, last_line
-from pyscale.evaluation.betweenversions import told_of_base
 from pyscale.executors.local import LocalExecutor
 from pyscale.executors.placement import local_placement
 from pyscale.executors.protocol import Executor
@@ -88,8 +87,6 @@ def start(
     _refuse_unfitting(settings, flags)
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
     refuse_other_work(plan)
-    if plan.base is not None:
-        talk(told_of_base(plan))
     warn_of_sharing(plan)
     on_site = () if plan.site is None else warn_of_no_gpus(plan, plan.site)
     for sentence in (*warn_of_too_many_workers(plan), *on_site):

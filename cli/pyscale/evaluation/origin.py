@@ -86,19 +86,16 @@ def nodes(manifest: Mapping[str, Any], tasks: pl.DataFrame) -> tuple[Node, ...]:
 def facts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Input, code, images, versions and settings, each by name and value."""
     entries = {trial.entry for trial in plan.trials}
+    versions = manifest["entry_versions"] or manifest["versions"]
     found = {
         "Input": dict(_input(plan, manifest["input"]["files"])),
         "Folder measured": {"path": str(plan.place)} if plan.place else {},
         "Code": dict(_code(manifest)),
-        "Measured against": {} if plan.base is None else {"base": str(plan.base)},
         "Images": dict(_images(manifest["containers"] or {})),
         **{
-            f"Versions in {stage}{which}": dict(versions.get(stage, {}))
-            for stage in dict.fromkeys(map(plan.suite.stage_name, plan.suite.stages))
-            for which, versions in (
-                ("", manifest["versions"]),
-                (", base", (manifest.get("base") or {}).get("versions", {})),
-            )
+            f"Versions in {name}": dict(versions[name])
+            for name in dict.fromkeys([*map(plan.suite.stage_name, plan.suite.stages), *versions])
+            if name in versions
         },
         "Settings": facts_of(plan, manifest, (), entries)["settings"],
     }

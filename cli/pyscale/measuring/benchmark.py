@@ -14,7 +14,6 @@ from pyscale.images.lockfile import ImageFolder
 from pyscale.images.pull import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.trialrunner import TrialRunner
-from pyscale.planning.baseversion import read_base, with_base
 from pyscale.planning.plan import Plan
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
@@ -23,8 +22,8 @@ from pyscale.planning.sites import Site, load_site
 from pyscale.planning.suite import Suite, suite_of
 from pyscale.planning.sweep import powers_of_two
 from pyscale.report.results import Results
-from pyscale.runtimes.base import fitted_to_base
 from pyscale.runtimes.frozen import runtime_of
+from pyscale.runtimes.versions import fitted_to_versions
 from pyscale.sbatch.held import refuse_too_many_nodes
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder, new_run_id
@@ -54,10 +53,6 @@ def plan_run(
     site = load_site(settings.site) if settings.executor == "slurm" else None
     suite = measured_suite(suite_of(named), settings, site or scripts_for, only)
     suite = with_images_here(suite, ImageFolder(settings.images_folder), pulls=True)
-    base = None
-    if settings.against is not None:
-        base = read_base(settings.against, settings.runtime)
-        suite = with_base(suite, base)
     dataset, own_data = None, {}
     if suite.reads_data:
         own_data = find_own_data(settings, suite, accept_terms=accept_terms)
@@ -73,10 +68,9 @@ def plan_run(
         workers=settings.workers or _usual_workers(settings, suite, data),
         only=only,
         site=site,
-        base=base,
         own_data=own_data,
     )
-    plan = fitted_to_base(plan)
+    plan = fitted_to_versions(plan)
     if site is not None:
         refuse_too_many_nodes(plan, site)
     return plan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,9 @@ from pydantic import JsonValue
 
 from pyscale.errors import UserError, problems_told
 from pyscale.images.catalog import image_for
-from pyscale.planning.baseversion import OF_BASE, BaseVersion
+from pyscale.images.engine import find_engine
+from pyscale.images.labels import PREFIX, labels_of
+from pyscale.planning.gridaxes import IMAGE, version_at
 from pyscale.planning.plan import Trial, TrialInput
 from pyscale.planning.suite import MOVIE, SLIDES, TRUTH, Suite, SuiteStage
 from pyscale.planning.sweep import FROM_OUTSIDE, Scaled, Sweep, trial_id
@@ -100,18 +102,15 @@ class EntryPlan:
         sweep: Sweep,
         settings: dict[str, Any],
         *,
-        base: BaseVersion | None,
         earlier: Mapping[str, EntryPlan],
     ) -> EntryPlan:
         """The plan of an entry whose inputs, where entries make them, were planned `earlier`."""
         step = suite.stages[name]
-        # What the user says of an entry holds for both versions of it.
-        own = step.version_of or name
-        older = base if step.version_of else None
         stage = load_stage(suite.stage_name(name))
-        params = _params(stage, name, step, (settings["stages"], older.params if older else {}))
+        params = _params(stage, name, step, settings["stages"])
+        axis, version = version_at(stage, step.point) or (None, None)
         meets = stage.meets_with(params)
-        _refuse_runtime(name, stage, params, settings["runtime"])
+        _refuse_runtime(name, stage, params, settings["runtime"], axis)
         if meets or stage.sharing(params) != "windows":
             _refuse_windows(name, sweep, settings)
         moved = any(earlier[one].moved for one in step.inputs.values() if one in earlier)
@@ -122,9 +121,10 @@ class EntryPlan:
         device = suite.device_of(name, settings["device"])
         image = None
         if not stage.runs_outside:
-            image = image_for(own, stage, params, device, settings["images"])
-            if older is not None and older.kind == "images":
-                image += OF_BASE
+            image = image_for(name, stage, params, device, settings["images"])
+            if axis == IMAGE:
+                _refuse_image(name, stage, version)
+                image = str(version)
         if name in suite.measured_once:
             sweep = Sweep.without_frames("place", (1,))
         feeding, frames = sweep.feeding, sweep.frames_at(sweep.feeding)
@@ -137,7 +137,7 @@ class EntryPlan:
             device=device,
             gpus=step.gpus if device == "cuda" else None,
             image=None if settings["runtime"] == "native" else image,
-            interpreter=older.python if older else None,
+            interpreter=None if axis == IMAGE else version,
             # What a step of the user's own reads may be no movie, which would tell its length.
             movie_frames=frames if sweep.is_weak or stage.runs_outside else None,
             windows=((0, frames),),
@@ -181,22 +181,38 @@ def _params(
     stage: Stage,
     entry: str,
     step: SuiteStage,
-    overriding: Iterable[Mapping[str, dict[str, JsonValue]]],
+    overriding: Mapping[str, dict[str, JsonValue]],
 ) -> StageParams:
     """Parameters of an entry: the suite's, and over them others by stage or entry."""
-    own = step.version_of or entry
     given = step.params
-    for others in overriding:
-        for whose in (stage.name, step.family or own, own):
-            given = given | others.get(whose, {})
+    for whose in (stage.name, step.family or entry, entry):
+        given = given | overriding.get(whose, {})
     # The place in a grid stays, whatever the settings say of the stage.
     given = given | {axis: step.params[axis] for axis in step.point if axis in step.params}
     with problems_told(stage.params, f"the parameters of {entry} are wrong: "):
         return stage.params.model_validate(given)
 
 
-def _refuse_runtime(entry: str, stage: Stage, params: StageParams, runtime: str) -> None:
-    """Raise where tasks are to run in images, and there is none of the stage."""
+def _refuse_image(entry: str, stage: Stage, file: Path | None) -> None:
+    """Raise where a version of an entry is an image of another stage."""
+    assert file is not None
+    of = labels_of(file, find_engine()).get(f"{PREFIX}stage", "another program")
+    if of != stage.name:
+        raise UserError(
+            f"{file} is an image of {of}, and {entry} runs {stage.name}: add --only with entries "
+            "of that stage"
+        )
+
+
+def _refuse_runtime(
+    entry: str, stage: Stage, params: StageParams, runtime: str, version: str | None
+) -> None:
+    """Raise where tasks are to run in images and there is none, or a version runs elsewhere."""
+    if version is not None and (version == IMAGE) != (runtime != "native"):
+        other = "apptainer" if version == IMAGE else "native"
+        raise UserError(
+            f"{entry}: versions by {version} need --runtime {other}, and this run has {runtime}"
+        )
     if runtime == "native":
         return
     if stage.runs_outside and not params.model_dump().get("image"):

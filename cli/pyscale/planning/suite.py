@@ -86,8 +86,8 @@ class SuiteStage(Record):
     )
     grid: dict[str, tuple[GridValue, ...]] = Field(
         {},
-        description="Values of stage parameters, or of device and threads, of which every "
-        "combination is measured",
+        description="Values of stage parameters, or of device, threads and of versions "
+        "(environment, image or python), of which every combination is measured",
     )
     family: str | None = Field(
         None, description="Entry with a grid that this one is a point of; filled by `unfolded`"
@@ -99,9 +99,6 @@ class SuiteStage(Record):
         None,
         description="Entry whose output its own is set beside, without a verdict: the same point "
         "but for the first value of `versus`; filled by `unfolded`",
-    )
-    version_of: str | None = Field(
-        None, description="Entry whose base version this is; filled by `with_base`"
     )
 
     @model_validator(mode="before")

@@ -77,6 +77,9 @@ class ComparisonContext(Record):
     )
     at_least: float = Field(MARGIN, description="Least change that counts: 0.05 is 5 %")
     paired: bool = Field(False, description="Whether both were timed in the same blocks")
+    interleaved: str | None = Field(
+        None, description="Line that would time both in the same blocks; None where none does"
+    )
 
 
 def remarks(context: ComparisonContext) -> Iterator[str]:
@@ -133,11 +136,11 @@ OF_RUNS = {
     "unknown.",
 }
 OF_VERSIONS = {
-    "agrees": "the outputs of both versions agree within the stage's tolerance: {compared}, at "
+    "agrees": "the outputs of both sides agree within the stage's tolerance: {compared}, at "
     "least {tolerance} counts as the same.",
-    "different": "the outputs of the two versions differ: {compared}, and less than {tolerance} "
+    "different": "the outputs of the two sides differ: {compared}, and less than {tolerance} "
     "does not count as the same. The ratio compares two different results.{qualities}",
-    "unknown": "the outputs of the two versions were not compared.",
+    "unknown": "the outputs of the two sides were not compared.",
 }
 
 
@@ -150,7 +153,7 @@ def output_remarks(context: ComparisonContext, rows: Sequence[Row]) -> Iterator[
                 f"Invalid in {side}: {named(invalid)}. The output there is not that of the run's "
                 "own baseline, so the verdict compares two different results."
             )
-    whose = "outputs of both versions" if context.paired else "reference outputs of both runs"
+    whose = "outputs of both sides" if context.paired else "reference outputs of both runs"
     same = [output.stage for output in context.outputs if output.found == "same"]
     if same:
         yield f"The {whose} have the same bytes: {listing(same)}."
@@ -213,9 +216,9 @@ def method(context: ComparisonContext, rows: Sequence[Row]) -> str | None:
     if TESTS in kinds:
         told.append(OF_TRIALS)
     if "" in kinds and not context.paired:
-        told.append(WRONG_MORE_OFTEN)
-        if context.measured_here:
-            told.append(INTERLEAVE)
+        told.append(SESSIONS)
+        if context.interleaved is not None:
+            told.append(f"To time both versions in the same blocks: `{context.interleaved}`.")
     return "\n".join(told)
 
 
@@ -224,15 +227,12 @@ OF_TRIALS = (
     "follow each other within minutes: other work on the machine during one of the two runs makes "
     "that run slower."
 )
-WRONG_MORE_OFTEN = (
-    "In simulations of four configurations that did not change, any worse or slower was seen in "
-    "53 % (worse: 8 %) where trials were correlated by 0.7 with the one before, and in 32 % "
-    "(worse: 8 %) where the machine's speed differed between runs by a standard deviation of 3 %."
+SESSIONS = (
+    "Sessions of one machine differ by themselves. In simulations of four configurations that did "
+    "not change, sessions that differ by 3 % raise 32 % of false alarms (any worse or slower), "
+    "versions in the same blocks 0.1 %."
 )
 """As benchmarks/sim_compare.py prints."""
-INTERLEAVE = (
-    "Better still: `pyscale run SUITE --against BASE` times both versions in the same blocks."
-)
 
 
 def _qualities(stage: str, rows: Sequence[Row]) -> str:

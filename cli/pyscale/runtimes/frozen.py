@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pyscale.console import talk
@@ -12,12 +13,11 @@ from pyscale.images.content import content_sha256
 from pyscale.images.engine import Engine, find_engine
 from pyscale.images.labels import PREFIX, commit_of, labels_of
 from pyscale.images.lockfile import ImageFolder, LockedImage, Verdict, sha256_of, verdict_on
-from pyscale.planning.baseversion import OF_BASE
 from pyscale.planning.plan import Plan
 from pyscale.runtimes.apptainer import ApptainerRuntime
-from pyscale.runtimes.base import refuse_changed_base
 from pyscale.runtimes.containererrors import SLOW_START, unpacked_its_image, why_no_container
 from pyscale.runtimes.protocol import NativeRuntime, Runtime
+from pyscale.runtimes.versions import refuse_changed_versions
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import Containers, ImageFile, read_provenance
 from pyscale_stages.binds import OPTIONS
@@ -43,22 +43,18 @@ def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
     unlocked = plan.settings["unlocked_images"]
     images = []
     for name in names:
-        if plan.base is None or not name.endswith(OF_BASE):
-            found = _frozen(folder, name, report, unlocked=unlocked)
-        elif (sif := plan.base.sif(name)) == plan.base.path:
-            found = _of_step(sif, report)
+        if os.sep in name:
+            # A version by its file, which is what is meant, whatever any lock says.
+            images.append(_of_step(Path(name), report).model_copy(update={"name": name}))
         else:
-            # It may well be made from other code.
-            of_base, plain = ImageFolder(plan.base.path), name.removesuffix(OF_BASE)
-            found = _frozen(of_base, plain, report, unlocked=unlocked, warns=False)
-        images.append(found.model_copy(update={"name": name}))
+            images.append(_frozen(folder, name, report, unlocked=unlocked))
     return tuple(images)
 
 
 def runtime_of(run: RunFolder) -> Runtime:
     """The runtime of a run, tried on this machine before anything is measured."""
     containers = read_provenance(run.path).containers
-    refuse_changed_base(run.plan, run.path.name)
+    refuse_changed_versions(run.plan, run.path.name)
     if containers is None:
         return NativeRuntime()
     engine = find_engine()
@@ -73,9 +69,7 @@ def _of_step(sif: Path, report: Report) -> ImageFile:
     return _described(Verdict(name=sif.name, file=sif, state="unlocked"), report, None)
 
 
-def _frozen(
-    folder: ImageFolder, name: str, report: Report, *, unlocked: bool, warns: bool = True
-) -> ImageFile:
+def _frozen(folder: ImageFolder, name: str, report: Report, *, unlocked: bool) -> ImageFile:
     verdict = verdict_on(folder, name, report)
     if verdict.state in {"unlocked", "changed"}:
         if not unlocked:
@@ -83,7 +77,7 @@ def _frozen(
     elif verdict.state != "as locked":
         raise UserError(verdict.sentence)
     known = folder.read_lock().images.get(name)
-    if warns and known is not None and known.content_sha256 != content_sha256(catalog()[name]):
+    if known is not None and known.content_sha256 != content_sha256(catalog()[name]):
         report.say(
             f"warning: the image {name} was made from other code or libraries than this pyscale "
             f"has: `pyscale image build {name}` rebuilds it"

@@ -34,10 +34,7 @@ from pyscale.settings import flag_of
 from pyscale.store.provenance import ImageFile
 
 SUBMIT_FILE = "submit.sh"
-MEASURING = (
-    *("repeats", "cache", "executor", "retries", "keep_outputs"),
-    "against",
-)
+MEASURING = ("repeats", "cache", "executor", "retries", "keep_outputs")
 """Flags that say how to measure, of which scripts know nothing."""
 
 
@@ -59,8 +56,7 @@ def emit(
             f"{' and '.join(given)}"
         )
     refuse_unusable(folder)
-    # Like the other settings of MEASURING, it means nothing for scripts where a file gives it.
-    settings = settings_for(suite, flags).model_copy(update={"against": None})
+    settings = settings_for(suite, flags)
     site = load_site(settings.site)
     if settings.workers is None:
         raise UserError(

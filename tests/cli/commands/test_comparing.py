@@ -74,7 +74,8 @@ class TestRuns:
             "The reference outputs of both runs have the same bytes: register_denoise.",
             # What would be better.
             "as long as trials do not depend on each other",
-            "`pyscale run SUITE --against BASE` times both versions in the same",
+            "To time both versions in the same blocks: `pyscale run pipeline --data",
+            "--grid python=OLD/bin/python,NEW/bin/python",
         ):
             assert said in answer.out
         assert {*base.path.rglob("*"), *new.path.rglob("*")} == before, "nothing is written"

@@ -131,6 +131,6 @@ def test_what_is_paired_by_blocks_says_so(full):
     slower = full.trials.with_columns(wall_s=1.3 * pl.col("wall_s"))
     text = words(judged(comparison(full.trials, slower, paired=True)), paired=True)
     assert "One-sided Wilcoxon signed-rank tests of the blocks that timed both" in text
-    assert "--against" not in text
+    assert "Sessions of one machine" not in text
     # Sixteen configurations are more than six blocks can tell apart.
     assert "for this number of blocks: no difference, however large" in text

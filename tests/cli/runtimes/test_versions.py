@@ -1,4 +1,4 @@
-"""What a base says of itself in its own Python, and bases that a run is refused against."""
+"""What a version says of itself in its own Python, and versions that no run can measure."""
 
 import shutil
 from pathlib import Path
@@ -10,10 +10,10 @@ import pyscale_stages
 from baseenvironment import base_environment, replace_in
 from mockruns import plan_of
 from pyscale.errors import UserError
-from pyscale.planning.baseversion import read_base, with_base
+from pyscale.planning.grid import unfolded
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import load_suite
-from pyscale.runtimes.base import fitted_to_base, refuse_changed_base
+from pyscale.runtimes.versions import fitted_to_versions, refuse_changed_versions
 from pyscale_stages.moviewriter import write_movie
 from refusals import refused
 
@@ -33,9 +33,9 @@ def plan(tmp_path):
     write_movie(movie, np.zeros((4, 8, 8), np.uint16), "TYX")
 
     def planned(base=tmp_path / "env", **settings):
-        found = read_base(base, "native")
-        what = (with_base(LABELS, found), Dataset(movie, frames=4), tmp_path / "runs")
-        return fitted_to_base(plan_of(*what, only=("track",), base=found, repeats=1, **settings))
+        suite = unfolded(LABELS, {"environment": (str(base),)}, device="cpu", cores=lambda *_: 1)
+        what = (suite, Dataset(movie, frames=4), tmp_path / "runs")
+        return fitted_to_versions(plan_of(*what, only=("track",), repeats=1, **settings))
 
     return planned
 
@@ -48,21 +48,21 @@ def refusal(function, *arguments, **named):
 
 
 @pytest.mark.slow
-def test_the_plan_freezes_what_both_versions_are_made_from_and_a_changed_base_is_refused(
-    plan, packages
+def test_the_plan_freezes_what_a_version_is_made_from_and_a_changed_one_is_refused(
+    plan, packages, tmp_path
 ):
     begun = plan()
-    older, new = begun.base.identities["base"], begun.base.identities["new"]
-    assert older.code_folder == packages / "pyscale_stages"
-    assert older.code_folder != new.code_folder
-    assert older.code_sha256 == new.code_sha256
-    assert older.packages["laptrack"] == new.packages["laptrack"]
-    refuse_changed_base(begun, "both")
+    (found,) = begun.identities.values()
+    assert begun.identities == {f"{tmp_path}/env/bin/python": found}
+    assert found.code_folder == packages / "pyscale_stages"
+    assert "laptrack" in found.packages
+    refuse_changed_versions(begun, "both")
     replace_in(
         packages / "pyscale_stages" / "track" / "stage.py", "The stage `track`", "Another stage"
     )
-    assert plan().base.identities["base"].code_sha256 != new.code_sha256
-    refusal(refuse_changed_base, begun, "both")
+    (again,) = plan().identities.values()
+    assert again.code_sha256 != found.code_sha256
+    refusal(refuse_changed_versions, begun, "both")
 
 
 @pytest.mark.slow
@@ -104,23 +104,17 @@ def test_a_missing_library_is_refused_with_what_installs_it(plan, packages):
 
 
 @pytest.mark.slow
-def test_parameters_that_an_older_base_does_not_know_are_left_out_at_their_default(plan, packages):
+def test_parameters_that_an_older_version_does_not_know_are_left_out(plan, packages):
     replace_in(packages / "pyscale_stages" / "track" / "params.py", "gap_frames:", "frames_of_gap:")
-    found = {trial.entry: trial.params for trial in plan().trials}
-    assert "gap_frames" in found["track"]
-    assert found["track"].keys() - found["track_base"].keys() == {"gap_frames"}
+    (params,) = {tuple(trial.params) for trial in plan().trials}
+    assert "max_distance_px" in params
+    assert "gap_frames" not in params
     refusal(plan, stages={"track": {"gap_frames": 3}})
-
-
-def test_a_base_that_nothing_measured_has_is_refused(plan, tmp_path):
-    file = tmp_path / "contacts.toml"
-    file.write_text("[stages.contact]\n")
-    refusal(plan, file)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("packages")
-def test_stages_that_hide_those_of_the_base_are_refused(plan, monkeypatch):
+def test_stages_that_hide_those_of_a_version_are_refused(plan, monkeypatch):
     hiding = Path(pyscale_stages.__file__).parents[1]
     monkeypatch.setenv("PYTHONPATH", f"/elsewhere:{hiding}")
     refusal(plan)
