@@ -74,17 +74,6 @@ def command_line() -> argparse.ArgumentParser:
     return parser
 
 
-def rank_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
-    """Return `rank`, `ranks` and `meeting` of a command line that is wrong elsewhere, if it can."""
-    # One that names a rank wrong too is no rank that others could hear of.
-    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    _add_rank(parser)
-    try:
-        return parser.parse_known_args(arguments)[0]
-    except argparse.ArgumentError:
-        return None
-
-
 def _add_rank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rank",

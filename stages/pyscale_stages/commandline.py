@@ -9,12 +9,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyscale_stages.arguments import command_line, rank_alone, spec_from
-from pyscale_stages.errors import BadInput, StageError, as_stage_error
+from pyscale_stages.arguments import command_line, spec_from
+from pyscale_stages.errors import BadInput, as_stage_error
 
 if TYPE_CHECKING:
     from pyscale_stages.contract import TaskResult
@@ -35,7 +34,7 @@ THREAD_VARIABLES = (
 
 def main(arguments: Sequence[str], main_monotonic_s: float) -> int:
     """Run the command that follows `python -m pyscale_stages` and return its exit code."""
-    options = _parsed(arguments)
+    options = command_line().parse_args(arguments)
     if options.stage == "list":
         return _list_stages()
     if options.verb == "info":
@@ -46,16 +45,6 @@ def main(arguments: Sequence[str], main_monotonic_s: float) -> int:
     for variable in THREAD_VARIABLES:
         os.environ[variable] = str(options.threads)
     return _with_sentence(lambda: _run_task(options, main_monotonic_s))
-
-
-def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    try:
-        return command_line().parse_args(arguments)
-    except SystemExit as end:
-        rank = rank_alone(arguments)
-        if end.code and rank is not None:
-            _tell_other_ranks(rank, BadInput("invalid command line: see its output"))
-        raise
 
 
 def _with_sentence(command: Callable[[], int]) -> int:
@@ -129,15 +118,14 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _run_task(options: argparse.Namespace, main_monotonic_s: float) -> int:
-    """Run a task and record it; the other ranks hear of one that fails, where there are any."""
-    try:
-        result = _recorded(options, main_monotonic_s)
-    # Of Ctrl-C, too, the other ranks must hear: they would wait.
-    except BaseException as raised:
-        _tell_other_ranks(options, raised)
-        raise
+    """Run a task and record it."""
+    result = _recorded(options, main_monotonic_s)
     if result.error is not None:
-        _tell_other_ranks(options, StageError(result.error.message))
+        if options.ranks > 1:
+            # The images of stages that meet nobody do not hold it.
+            from pyscale_stages.ranks.rank_failure import tell_end
+
+            tell_end(options.meeting, options.rank, result.error.message)
         _talk(f"error: {result.error.message}")
         return result.error.exit_code
     if options.json:
@@ -198,16 +186,6 @@ def _recorded(options: argparse.Namespace, main_monotonic_s: float) -> TaskResul
             options.result.parent.mkdir(parents=True, exist_ok=True)
             options.result.unlink()
     return run_task(stage, spec, recorder, options.result)
-
-
-def _tell_other_ranks(options: argparse.Namespace, error: BaseException) -> None:
-    """Let the other ranks hear why this one ends, if it does so before it met them."""
-    if options.meeting is None or not 0 <= options.rank < options.ranks or options.ranks == 1:
-        return
-    # By its name, like a stage: the images of stages that meet nobody do not hold it.
-    with suppress(ModuleNotFoundError):
-        absence = import_module("pyscale_stages.ranks.rank_failure")
-        absence.tell_absence(options.meeting, options.rank, error)
 
 
 def _answer(text: str) -> None:

@@ -9,13 +9,14 @@ from tempfile import TemporaryDirectory
 
 from pyscale_stages.command.environment import environment_of, in_container, seen_inside
 from pyscale_stages.command.heard import Heard
-from pyscale_stages.command.meeting import Party
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.command.placeholders import PARAMS, Value, filled
 from pyscale_stages.command.process import Call, run_command
+from pyscale_stages.command.together import run_as_rank
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, WrongAxes
+from pyscale_stages.ranks.meeting import Party
 from pyscale_stages.task import Task
 from pyscale_stages.telling import TOLD_VARIABLE
 from pyscale_stages.wording import plural
@@ -74,7 +75,9 @@ def execute(
         words = filled(command, values, shell=params.shell)
         variables = {**environment_of(params), **own}
         if params.image is not None:
-            output = party.output.parent if party else task.spec.output or Path(scratch)
+            output = task.spec.output or Path(scratch)
+            if party:
+                output = Path(party.answer["output"]).parent
             shown = (*SEEN_INSIDE, *(OF_NETWORKS if party else ()))
             seen = {name: value for name, value in os.environ.items() if name.startswith(shown)}
             words = in_container(
@@ -97,7 +100,7 @@ def execute(
             in_image=params.image is not None,
             at_most_s=params.at_most_s,
         )
-        heard = party.run(call) if party else run_command(call, fine)
+        heard = run_as_rank(party, call) if party else run_command(call, fine)
     # All of a merge is the phase of that name, and nobody times a check.
     for phase, start, end in heard.phases if task.spec.verb == "run" else ():
         task.add_span(phase, start, end)

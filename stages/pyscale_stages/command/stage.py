@@ -19,7 +19,6 @@ from pyscale_stages.command.calling import (
     written_movie,
 )
 from pyscale_stages.command.environment import versions_of
-from pyscale_stages.command.meeting import met
 from pyscale_stages.command.needs import NEEDS
 from pyscale_stages.command.params import CommandParams, method, sharing
 from pyscale_stages.command.share import share_of
@@ -32,8 +31,10 @@ from pyscale_stages.command.tiles import (
     kept_shape,
     tiles_of,
 )
+from pyscale_stages.command.together import await_others
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
+from pyscale_stages.ranks.meeting import met
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
 
@@ -113,14 +114,16 @@ def _run_rank(task: Task[CommandParams]) -> None:
     with share_of(task) as share, ExitStack() as stack:
         output = fresh_output(task) if is_first else output_of(task)
         with task.span("import"):
-            party = stack.enter_context(met(spec, output.absolute()))
-        own = {"rank": str(spec.rank), "ranks": str(spec.ranks), "output": str(party.output)}
+            meets = met(spec.meeting, spec.rank, spec.ranks, output=str(output.absolute()))
+            party = stack.enter_context(meets)
+        # All may write to that of the first rank.
+        output_of_all = party.answer["output"]
+        own = {"rank": str(spec.rank), "ranks": str(spec.ranks), "output": output_of_all}
         (call,) = share.calls
         values = {**common(task), **call, **own}
         execute(task, params.command, values, share.reads, party=party)
         if is_first:
-            party.await_others()
-            if party.nobody_read:
+            if await_others(party):
                 warn_of_nothing_read(task)
             with task.span("write"):
                 frames = share.whole if params.joined == "frames" else None

@@ -32,7 +32,7 @@ class LoaderParams(StageParams):
         "function of slide paths, pool_size, patches_per_slide, patches_per_visit "
         "and seed",
     )
-    reader: Literal["auto", "tifffile", "openslide", "tiffslide", "zarr", "stack"] = Field(
+    reader: Literal["auto", "tifffile", "openslide", "tiffslide", "zarr"] = Field(
         "auto", description="Reader of slides for the shipped factories; auto chooses by the file"
     )
     num_workers: int = Field(

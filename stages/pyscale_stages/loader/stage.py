@@ -14,9 +14,7 @@ STAGE = Stage(
     name="loader",
     summary="Patches of slides per second from storage and loader processes to training",
     params=LoaderParams,
-    inputs=(
-        Slot("slides", "folder of whole-slide images or stacks, one of them, or an OME-Zarr image"),
-    ),
+    inputs=(Slot("slides", "folder of whole-slide images, one of them, or an OME-Zarr image"),),
     output=LOADING,
     packages=("torch", "openslide-python", "openslide-bin", "tiffslide", "zarr", "wsistream"),
     samples=(Loading,),

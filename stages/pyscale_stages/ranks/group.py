@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from pyscale_stages.errors import BadInput, StageError, as_stage_error, short
+from pyscale_stages.errors import StageError, as_stage_error, short
+from pyscale_stages.ranks.meeting import ANSWER_S, LOOK_S, TIMEOUT_S, Party, met
 from pyscale_stages.ranks.network import INTERFACE_VARIABLE, interface_towards
-from pyscale_stages.ranks.rank_failure import LostRank, note_coming
-from pyscale_stages.ranks.rendezvous import Meeting
-
-TIMEOUT_S = 600.0
-"""How long ranks wait for one that says nothing; one that ends is noticed at once."""
+from pyscale_stages.ranks.rank_failure import LostRank
 
 
 class Group:
@@ -25,18 +22,18 @@ class Group:
     ended, was killed, or says nothing for longer than the timeout.
     """
 
-    def __init__(self, number: int, count: int, meeting: Meeting | None = None) -> None:
+    def __init__(self, number: int, count: int, party: Party | None = None) -> None:
         self.number = number
         self.count = count
-        self._meeting = meeting
-        if meeting is not None:
+        self._party = party
+        if party is not None:
             import torch
 
             self._one_float = torch.zeros(1)
 
     def meet(self) -> None:
         """Wait until every rank is here, at the least cost that a step of training has."""
-        if self._meeting is None:
+        if self._party is None:
             return
         import torch.distributed as dist
 
@@ -47,7 +44,7 @@ class Group:
     def all_gather(self, value: Any) -> list[Any]:
         """Give every rank the values of all, small and of JSON, in the order of ranks."""
         text = json.dumps(value).encode()
-        if self._meeting is None:
+        if self._party is None:
             return [json.loads(text)]
         import torch
         import torch.distributed as dist
@@ -92,9 +89,9 @@ class Group:
         try:
             yield
         except RuntimeError as raised:
-            if self._meeting is None:
+            if self._party is None:
                 raise
-            raise self._meeting.parted(raised) from raised
+            raise _parted(self._party, raised) from raised
 
 
 @contextmanager
@@ -122,9 +119,8 @@ def joined(
     """Meet the other ranks, and part from them at the end of the block.
 
     Where the block ends with an error, the others hear of it at their next meeting. Inside it
-    `torch.distributed` is ready, as in training; one rank alone does not even import it. Ranks
-    that contradict each other, and a file or an address of no use, are a `BadInput`; a rank that
-    does not come, ends or stops answering is a `StageError`.
+    `torch.distributed` is ready, as in training; one rank alone does not even import it. What
+    `met` raises, it raises too.
 
     `backend`: what carries tensors, as `torch.distributed` names it. The calls of `Group` use the
     host's memory: beside NCCL name gloo for it, as in "cpu:gloo,cuda:nccl". `timeout_s`: how long
@@ -133,42 +129,60 @@ def joined(
     if count == 1:
         yield Group(0, 1)
         return
-    if meeting_file is None:
-        raise BadInput(f"{count} ranks need a --meeting to find each other: name its path")
     import torch.distributed as dist
 
-    meeting = Meeting(meeting_file, number, count, timeout_s)
+    with met(meeting_file, number, count, timeout_s) as party, ExitStack() as listening:
+        try:
+            with interface_towards(party.answer["networks"]):
+                # torch would wait for one that ends here until the time is over.
+                party.await_all()
+                listening.enter_context(party.listening())
+                _connect(party, backend, timeout_s)
+            group = Group(number, count, party)
+            # Some may be connected while others still are being so.
+            group.meet()
+            yield group
+        finally:
+            # The block may have ended the group, as training scripts do.
+            if dist.is_initialized():
+                dist.destroy_process_group()
+
+
+def _connect(party: Party, backend: str, timeout_s: float) -> None:
+    import torch.distributed as dist
+
     try:
-        note_coming(meeting_file)
-        networks = meeting.await_all()
-        with interface_towards(networks):
-            meeting.await_ready()
-            try:
-                dist.init_process_group(
-                    backend,
-                    store=meeting.store,
-                    rank=number,
-                    world_size=count,
-                    timeout=timedelta(seconds=timeout_s),
-                )
-            except RuntimeError as raised:
-                raise StageError(
-                    f"rank {number} of {count} cannot connect with the others ({short(raised)}): "
-                    "check for a firewall between their nodes, or name the network interface "
-                    f"that joins them by {INTERFACE_VARIABLE}"
-                ) from raised
-        # A new group of torch has set a timeout of its own.
-        meeting.answer_quickly()
-        group = Group(number, count, meeting)
-        # Some may be connected while others still are being so.
-        group.meet()
-        yield group
-    except BaseException as raised:
-        meeting.leave_word(raised)
-        raise
-    else:
-        meeting.end()
-    finally:
-        # The block may have ended the group, as training scripts do.
-        if dist.is_initialized():
-            dist.destroy_process_group()
+        dist.init_process_group(
+            backend,
+            init_method=f"tcp://{party.answer['address']}:{party.answer['port']}",
+            rank=party.number,
+            world_size=party.count,
+            timeout=timedelta(seconds=timeout_s),
+        )
+    except RuntimeError as raised:
+        party.await_loss(LOOK_S)
+        raise StageError(
+            f"rank {party.number} of {party.count} cannot connect with the others "
+            f"({short(raised)}): check for a firewall between their nodes, or name the network "
+            f"interface that joins them by {INTERFACE_VARIABLE}"
+        ) from raised
+
+
+def _parted(party: Party, raised: RuntimeError) -> LostRank:
+    """Return the error of this rank where a call of `torch.distributed` failed."""
+    timed_out = "timed out" in str(raised).lower()
+    # Which rank was lost, the first one hears at once; the others hear it from that.
+    try:
+        party.await_loss(LOOK_S if timed_out else ANSWER_S)
+    except LostRank as lost:
+        return lost
+    number, count = party.number, party.count
+    if timed_out:
+        return LostRank(
+            f"rank {number} of {count} stopped after waiting in vain for the others: check what "
+            "delayed them, or whether a node was lost"
+        )
+    return LostRank(
+        f"rank {number} of {count} stopped because the connection with the others broke "
+        f"({short(raised)}): check which of them was killed, e.g. out of memory"
+    )

@@ -1,1 +1,1 @@
-"""Slides and stacks that patches are read from, and made-up ones."""
+"""Slides that patches are read from, and made-up ones."""

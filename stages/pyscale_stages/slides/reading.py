@@ -17,14 +17,13 @@ SLIDE_SUFFIXES = frozenset({
 })  # fmt: skip
 """How names of slides end; folders count where they end in .zarr."""
 _ZARR = ".zarr"
-Reader = Literal["auto", "tifffile", "openslide", "tiffslide", "zarr", "stack"]
+Reader = Literal["auto", "tifffile", "openslide", "tiffslide", "zarr"]
 READERS: dict[Reader, tuple[str, str]] = {
     "auto": ("reading", "opened_by_file"),
     "tifffile": ("tifffile_reader", "open_tiled_tiff"),
     "openslide": ("otherreaders", "OpenSlideSlide"),
     "tiffslide": ("otherreaders", "TiffSlideSlide"),
     "zarr": ("zarr_reader", "ZarrSlide"),
-    "stack": ("otherreaders", "StackSlide"),
 }
 """Module of each reader here, which imports its library, and what opens a slide there."""
 COLOURS = 3
@@ -95,7 +94,12 @@ def opened_by_file(path: Path) -> Slide:
 
     layout = tiff_layout(path)
     if not isinstance(layout, TiffLayout):
-        return open_slide(path, layout.reader)
+        if layout.is_for_openslide:
+            return open_slide(path, "openslide")
+        raise BadInput(
+            f"no reader takes regions of {path} ({layout.why}): write it as a tiled TIFF, or as "
+            "OME-Zarr"
+        )
     if layout.has_gaps and layout.channels == COLOURS:
         # What was never scanned is drawn from other levels, by rules that OpenSlide knows.
         return open_slide(path, "openslide")

@@ -85,7 +85,7 @@ class Slide(ABC):
     """Samples of a pixel."""
     dtype: np.dtype[Any]
     planes: int = 1
-    """Images of the same size behind each other, such as frames of a stack."""
+    """Images of the same size behind each other, such as times of an OME-Zarr image."""
     _handle: PerProcess[Any]
 
     def read(

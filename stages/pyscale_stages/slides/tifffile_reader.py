@@ -106,7 +106,6 @@ def open_tiled_tiff(path: Path) -> TiledTiff:
     layout = tiff_layout(path)
     if isinstance(layout, OtherKind):
         raise BadInput(
-            f"the reader tifffile does not support {path} ({layout.why}): use the reader "
-            f"{layout.reader}, or leave --grid reader out"
+            f"the reader tifffile does not support {path} ({layout.why}): leave --grid reader out"
         )
     return TiledTiff(path, layout)

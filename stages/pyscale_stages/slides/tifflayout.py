@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -57,14 +57,8 @@ def opened(path: Path) -> Iterator[tifffile.TiffFile]:
         ) from error
 
 
-def mpp_of(path: Path) -> float | None:
-    """Read how many micrometres a pixel of a TIFF has; None where the file does not say."""
-    with opened(path) as tiff:
-        return mpp_in(tiff)
-
-
 def mpp_in(tiff: tifffile.TiffFile) -> float | None:
-    """Read the same from an open file, wherever one of its kind says so."""
+    """Read how many micrometres a pixel has, wherever a file of its kind says so; else None."""
     page = tiff.pages.first
     if tiff.is_svs:
         said = re.search(r"\|\s*MPP\s*=\s*([^|\s]+)", page.description)
@@ -118,7 +112,7 @@ class OtherKind:
     """A TIFF that is none of tiles which lie behind each other; `why` says what is different."""
 
     why: str
-    reader: Literal["openslide", "stack"]
+    is_for_openslide: bool
 
 
 def tiff_layout(path: Path) -> TiffLayout | OtherKind:
@@ -134,7 +128,7 @@ def tiff_layout(path: Path) -> TiffLayout | OtherKind:
         for pages in _pages_of_levels(tiff):
             decoder = TileDecoder.of(pages[0])
             if isinstance(decoder, str):
-                return OtherKind(decoder, "openslide")
+                return OtherKind(decoder, is_for_openslide=True)
             height, width = pages[0].imagelength, pages[0].imagewidth
             across, down = (
                 math.ceil(width / decoder.width_px),
@@ -158,11 +152,11 @@ def _other_kind(tiff: tifffile.TiffFile) -> OtherKind | None:
     for kind in ("ndpi", "scn", "bif", "philips"):
         # Their tiles overlap, lie in several areas, or are padded: each maker's rules differ.
         if getattr(tiff, f"is_{kind}"):
-            return OtherKind(f"it is a slide of the kind {kind}", "openslide")
+            return OtherKind(f"it is a slide of the kind {kind}", is_for_openslide=True)
     if not page.is_tiled:
-        return OtherKind("its pixels are not in tiles", "stack")
+        return OtherKind("its pixels are not in tiles", is_for_openslide=False)
     if axes not in {"YX", "YXS", "SYX", "CYX"}:
-        return OtherKind(f"it has the axes {axes}", "stack")
+        return OtherKind(f"it has the axes {axes}", is_for_openslide=False)
     return None
 
 

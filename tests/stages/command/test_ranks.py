@@ -1,20 +1,10 @@
 """Ranks of a step: each a task, found by each other, and ended by the first that fails."""
 
-import json
-import socket
 import sys
-from contextlib import ExitStack
-from functools import partial
-from itertools import count
-from threading import Thread
 
 import pytest
 
-from pyscale_stages.command import meeting as meeting_module
-from pyscale_stages.command.meeting import met
-from pyscale_stages.contract import TaskSpec
-from pyscale_stages.errors import StageError
-from refusals import refused
+from pyscale_stages.measure.nodename import node_name
 from startedranks import run_ranks
 
 MEETS = """\
@@ -110,12 +100,20 @@ def test_ranks_begin_together_and_find_each_other(ranks, number):
     assert {"import", "compute"} <= {span.phase for one in results for span in one.spans}
 
 
-def test_only_that_no_rank_read_the_input_is_warned_of(ranks):
-    read = "if rank == 1:\n    open(sys.argv[1], 'rb').read()\n"
-    for more, expected in (("", ["input-unread"]), (read, [])):
-        results = [one.result for one in ranks(WRITES + more, 2)]
-        warned = [told.code for one in results if one is not None for told in one.warned]
-        assert warned == expected
+READS = "if rank == 1:\n    open(sys.argv[1], 'rb').read()\n"
+
+
+@pytest.mark.parametrize(("more", "expected"), [("", ["input-unread"]), (READS, [])])
+def test_only_that_no_rank_read_the_input_is_warned_of(ranks, more, expected):
+    results = [one.result for one in ranks(WRITES + more, 2)]
+    assert [one.status for one in results] == ["done"] * 2
+    assert [told.code for one in results for told in one.warned] == expected
+
+
+def test_a_rank_that_fails_before_it_comes_is_heard_by_those_who_wait(ranks):
+    zero, one = ranks("", 2, output="program.py/none")
+    for rank in (zero, one):
+        assert rank.result.error is not None, rank.said
 
 
 @pytest.mark.parametrize(
@@ -125,8 +123,8 @@ def test_only_that_no_rank_read_the_input_is_warned_of(ranks):
             "sys.exit('no room')",
             {},
             "the command of the step failed with exit code 1; its last lines: no room",
-            "rank 1 of 3 ended (the command of the step failed with exit code 1; its last lines: "
-            "no room), so rank {} stopped too",
+            f"rank 1 of 3 on {node_name()} ended (the command of the step failed with exit code 1; "
+            "its last lines: no room), so rank {} stopped too",
         ),
         (
             "threading.Event().wait()",
@@ -138,7 +136,7 @@ def test_only_that_no_rank_read_the_input_is_warned_of(ranks):
             "sys.exit(os.kill(os.getppid(), signal.SIGKILL))",
             {},
             None,
-            "rank 1 of 3 was ended, so rank {} stopped too",
+            f"rank 1 of 3 on {node_name()} was ended, so rank {{}} stopped too",
         ),
     ],
     ids=["fails", "hangs", "is killed"],
@@ -157,58 +155,3 @@ def test_an_output_that_is_not_there_is_told_by_the_first_rank(ranks):
     zero, one = ranks("", 2)
     assert "left nothing at" in zero.sentence
     assert one.result.status == "done"
-
-
-def spec_of(rank, meeting):
-    return TaskSpec(
-        stage="command", inputs=(), params={}, rank=rank, ranks=2, meeting=meeting, threads=1
-    )
-
-
-@pytest.mark.parametrize("rank", [0, 1])
-def test_a_rank_that_waits_in_vain_says_so(rank, tmp_path):
-    meets = met(spec_of(rank, tmp_path / "meeting"), tmp_path / "out", timeout_s=0.1)
-    with refused(StageError):
-        meets.__enter__()
-
-
-STRANGERS = (
-    b"",
-    b"GET / HTTP/1.1\r\n",
-    b"[]\n",
-    b"[" * 60_000 + b"\n",
-    *(
-        b'{"secret": %s, "rank": 1}\n' % says
-        for says in (b'"a"', '"é"'.encode(), b'"\\ud800"', b"1")
-    ),
-)
-
-
-@pytest.mark.parametrize(("networks", "address"), [("one", "127.0.0.1"), ("several", "127.0.0.2")])
-def test_ranks_meet_by_what_joins_their_nodes_and_a_stranger_is_none(
-    networks, address, tmp_path, monkeypatch
-):
-    meeting = tmp_path / "meeting"
-    found = {}
-    if networks == "several":
-        monkeypatch.setattr(meeting_module, "this_network", partial(next, map(str, count())))
-    monkeypatch.setattr(meeting_module, "host_name", lambda: "127.0.0.2")
-
-    def come(rank, ends):
-        found[rank] = ends.enter_context(met(spec_of(rank, meeting), tmp_path / "out"))
-
-    with ExitStack() as first, ExitStack() as second:
-        waiting = Thread(target=partial(come, 0, first))
-        waiting.start()
-        while not (meeting.exists() and meeting.read_text().endswith("\n")):
-            waiting.join(0.01)
-        port = json.loads(meeting.read_text())["port"]
-        for says in STRANGERS:
-            with socket.create_connection(("127.0.0.1", port)) as stranger:
-                stranger.sendall(says)
-        come(1, second)
-        waiting.join()
-    assert found[1].output == tmp_path / "out"
-    for name, value in (("WORLD_SIZE", "2"), ("MASTER_ADDR", address)):
-        assert [found[rank].variables[name] for rank in (0, 1)] == [value] * 2
-    assert found[0].variables["MASTER_PORT"] == found[1].variables["MASTER_PORT"]

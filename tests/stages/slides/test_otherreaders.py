@@ -8,8 +8,7 @@ import tifffile
 
 from omezarr import write_zarr
 from pyscale_stages.errors import BadInput
-from pyscale_stages.slides import otherreaders
-from pyscale_stages.slides.otherreaders import OpenSlideSlide, StackSlide, TiffSlideSlide
+from pyscale_stages.slides.otherreaders import OpenSlideSlide, TiffSlideSlide
 from pyscale_stages.slides.reading import open_slide
 from pyscale_stages.slides.tifffile_reader import open_tiled_tiff
 from readelsewhere import total, totals_elsewhere
@@ -57,57 +56,9 @@ def values():
     return np.random.default_rng(3).integers(0, 2**16, (4, 2, 70, 83), dtype=np.uint16)
 
 
-@pytest.fixture
-def stack(tmp_path, values):
-    """The same as OME-TIFF."""
-    path = tmp_path / "movie.ome.tif"
-    said = {"axes": "TCYX", "PhysicalSizeX": 0.65, "PhysicalSizeXUnit": "µm"}
-    tifffile.imwrite(path, values, photometric="minisblack", metadata=said)
-    return path
-
-
-def test_frames_of_a_stack_are_planes_with_their_values(stack, values):
-    slide = open_slide(stack)
-    assert isinstance(slide, StackSlide)
-    assert (slide.planes, slide.channels, slide.dtype) == (4, 2, np.dtype(np.uint16))
-    assert (len(slide.levels), slide.mpp) == (1, 0.65)
-    for plane in (2, 0, 3, 2, 1):
-        found = slide.read(0, 11, 20, 40, 63, plane=plane)
-        np.testing.assert_array_equal(
-            found, np.moveaxis(values[plane], 0, -1)[11:51, 20:83], strict=True
-        )
-        found[:] = 0
-    with refused(BadInput):
-        slide.read(0, 0, 0, 9, 9, plane=4)
-
-
-def test_frames_are_kept_within_bounds(stack, values, monkeypatch):
-    monkeypatch.setattr(otherreaders, "KEPT_BYTES", 2 * values[0].nbytes)
-    slide = StackSlide(stack)
-    for plane in (0, 1, 0, 2):
-        slide.read(0, 0, 0, 9, 9, plane=plane)
-    assert list(slide._kept) == [0, 2]
-    monkeypatch.setattr(otherreaders, "KEPT_BYTES", 1)
-    slide.read(0, 0, 0, 9, 9, plane=3)
-    assert list(slide._kept) == [3]
-    slide.close()
-    assert not slide._kept
-    assert slide.read(0, 0, 0, 9, 9, plane=3).any()
-
-
-def test_pixel_sizes_of_imagej_are_read(tmp_path, values):
-    said = {"resolution": (4, 4), "metadata": {"axes": "TYX", "unit": "um"}}
-    tifffile.imwrite(tmp_path / "ij.tif", values[:, 0], imagej=True, **said)
-    assert open_slide(tmp_path / "ij.tif").mpp == 0.25
-    tifffile.imwrite(tmp_path / "plain.tif", values[:, 0], photometric="minisblack")
-    assert open_slide(tmp_path / "plain.tif").mpp is None
-
-
-@pytest.fixture(params=["tifffile", "openslide", "tiffslide", "stack", "zarr"])
-def slide(request, tmp_path, make_svs, stack, values):
+@pytest.fixture(params=["tifffile", "openslide", "tiffslide", "zarr"])
+def slide(request, tmp_path, make_svs, values):
     """A slide of each reader."""
-    if request.param == "stack":
-        return open_slide(stack)
     if request.param == "zarr":
         write_zarr(tmp_path / "image.zarr", values[0], "cyx")
         return open_slide(tmp_path / "image.zarr")

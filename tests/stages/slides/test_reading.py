@@ -8,19 +8,20 @@ import pytest
 import tifffile
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.slides.otherreaders import OpenSlideSlide, StackSlide
+from pyscale_stages.slides.otherreaders import OpenSlideSlide
 from pyscale_stages.slides.reading import READERS, check_readable, open_slide, slide_files
 from pyscale_stages.slides.tifffile_reader import TiledTiff
 from refusals import refused
 
 
-def test_aperio_slides_and_tiled_tiff_are_read_by_our_own_reader_and_others_are_stacks(
+def test_aperio_slides_and_tiled_tiff_are_read_by_our_own_reader_and_others_are_refused(
     make_svs, write_tiled, tmp_path, picture
 ):
     assert isinstance(open_slide(make_svs()), TiledTiff)
     assert isinstance(open_slide(write_tiled("tiled.TIFF", picture)), TiledTiff)
     tifffile.imwrite(tmp_path / "stack.tif", picture[..., 0])
-    assert isinstance(open_slide(tmp_path / "stack.tif"), StackSlide)
+    with refused(BadInput):
+        open_slide(tmp_path / "stack.tif")
 
 
 def test_a_slide_without_a_pyramid_is_read_at_its_only_level(make_svs):
