@@ -43,9 +43,9 @@ OF_EXTRA: dict[str, tuple[str, ...]] = {
         "pillow>=10",
         "tiffslide==3.0.1",
         "torch==2.13.0",
+        "wsistream==0.1.6",
         "zarr==3.1.6",
     ),
-    "loader_wsistream": ("wsistream==0.1.6",),
     "reconstruct": ("deepinv==0.5.0", "torch==2.13.0", "torchvision==0.28.0"),
     "reconstruct_astra": ("astra-toolbox==2.5.0",),
 }

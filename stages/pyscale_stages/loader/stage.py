@@ -26,7 +26,7 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=2, memory_gib=8.0, devices=("cpu", "cuda")),
     extra="loader",
-    modules=("torch", "cv2", "openslide", "tiffslide", "zarr", "polars"),
+    modules=("torch", "cv2", "openslide", "tiffslide", "wsistream", "zarr", "polars"),
     folders=("ranks", "slides"),
     surroundings=folder_of_factory,
     work="own",
