@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 DEMO_REPEATS ?= 6
 
 .PHONY: setup parts images demo test test-all test-images unit golden refusals lint types check docs fuzz \
-	cluster mutants bench model locks debian-locks clean
+	cluster mutants bench model locks clean
 
 # Everything; the demo needs less.
 setup: .venv/.all
@@ -111,10 +111,6 @@ model: setup
 # Reaches the package index; CPU builds of torch come from what PIP_FIND_LINKS names.
 locks: setup
 	$(BIN)/python scripts/make_locks.py
-
-# From the images that were built on this machine.
-debian-locks: setup
-	$(BIN)/python scripts/lock_debian.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

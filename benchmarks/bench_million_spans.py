@@ -230,8 +230,6 @@ def make_tables(folder: Path, shape: Shape) -> None:
         prepare_s=pl.lit(0.3),
         node=pl.format("node{}", pl.col("lane").fill_null(0) // 32),
         job_id=pl.format("1234_{}", pl.int_range(pl.len())),
-        clock_offset_s=pl.lit(0.0),
-        clock_error_s=pl.lit(1e-4),
         frames=4096 // pl.col("windows"),
         objects=pl.lit(20_000) // pl.col("windows"),
         input_bytes=pl.lit(2**31) // pl.col("windows"),

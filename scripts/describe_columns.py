@@ -15,7 +15,6 @@ from pyscale.analysis.grid.parts import PART_SCHEMA
 from pyscale.analysis.grid.points import POINT_SCHEMA
 from pyscale.analysis.grid.versus import RATIO_SCHEMA
 from pyscale.analysis.losses import loss_table
-from pyscale.analysis.machine.headroom import HEADROOM_SCHEMA
 from pyscale.analysis.machine.nodes import NODE_SCHEMA
 from pyscale.analysis.machine.tests import TEST_SCHEMA
 from pyscale.analysis.measured import POINT_SCHEMA as MEASURE_SCHEMA
@@ -64,7 +63,6 @@ SCHEMAS: dict[str, Schema] = {
     "parts": PART_SCHEMA,
     "tests": TEST_SCHEMA,
     "nodes": NODE_SCHEMA,
-    "headroom": HEADROOM_SCHEMA,
     "loader": LOADER_SCHEMA,
     "loader_ranks": RANK_SCHEMA,
     "measures": MEASURE_SCHEMA,

@@ -14,11 +14,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from packaging.utils import canonicalize_name
 from rich.progress import track
 
 from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition, definitions
-from pyscale.images.partlocks import WheelPin, lock_text, platform_options
+from pyscale.images.parts import PYTHON_VERSION, platform_options
 from pyscale_stages.atomic import write_atomically
 
 CONSTRAINTS = Path(__file__).resolve().parents[1] / "constraints.txt"
@@ -30,8 +31,8 @@ def main(names: Sequence[str]) -> None:
         write_atomically(definition.lock_file, lock_text(definition, resolve(definition)))
 
 
-def resolve(definition: ImageDefinition) -> list[WheelPin]:
-    """Ask pip which wheels an image's requirements come to.
+def resolve(definition: ImageDefinition) -> list[tuple[str, str]]:
+    """Ask pip which wheels an image's requirements come to: names, and lines of the lock.
 
     Raises
     ------
@@ -45,7 +46,7 @@ def resolve(definition: ImageDefinition) -> list[WheelPin]:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run"]
         command += ["--ignore-installed", "--report", str(report), "--target", scratch]
         command += [*platform_options(), "--constraint", str(constraints)]
-        command += ["--requirement", str(definition.requirements_file)]
+        command += definition.requirements
         answer = subprocess.run(
             command,
             env=environment_for(definition, os.environ),
@@ -64,7 +65,7 @@ def constraints_for(definition: ImageDefinition, text: str) -> str:
     An image for CUDA needs another build of torch, and one of Cellpose 4 another Cellpose.
     """
     other = {"torch"} if definition.device == "cuda" else set()
-    if definition.definition == "segment":
+    if definition.name in {"segment", "segment-cuda"}:
         other.add("cellpose")
     lines = [line for line in text.splitlines() if line.partition("==")[0] not in other]
     if definition.device == "cuda":
@@ -90,16 +91,26 @@ def environment_for(definition: ImageDefinition, environment: Mapping[str, str])
     return {**kept, "PIP_CONFIG_FILE": os.devnull}
 
 
-def pins_of(report: Mapping[str, Any]) -> list[WheelPin]:
+def pins_of(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Read pip's report of what it would install."""
-    return [
-        WheelPin(
-            name=item["metadata"]["name"],
-            version=item["metadata"]["version"],
-            sha256=item["download_info"]["archive_info"]["hashes"]["sha256"],
-        )
-        for item in report["install"]
+    pins = []
+    for item in report["install"]:
+        name, version = item["metadata"]["name"], item["metadata"]["version"]
+        sha256 = item["download_info"]["archive_info"]["hashes"]["sha256"]
+        # Builds of torch for other devices are versions that two signs take for the same.
+        sign = "===" if name == "torch" else "=="
+        pins.append((canonicalize_name(name), f"{name}{sign}{version} --hash=sha256:{sha256}"))
+    return pins
+
+
+def lock_text(definition: ImageDefinition, pins: Sequence[tuple[str, str]]) -> str:
+    """Write the lock of an image: sorted, one wheel a line."""
+    lines = [
+        f"# Python {PYTHON_VERSION} packages of the image {definition.name} on x86_64 Linux.",
+        "# Made by `make locks` from what its stage declares; do not edit.",
+        *(line for _, line in sorted(pins)),
     ]
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ newuidmap uidmap
 debootstrap debootstrap
 TOOLS
 
-engine() { command -v apptainer || command -v singularity; }
+engine() { command -v apptainer; }
 engine >/dev/null || absent+=(patchelf)
 
 if [ ${#absent[@]} -gt 0 ] && may_install; then

@@ -2,10 +2,12 @@
 
 import gc
 import os
+import platform
 import shutil
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from pyscale.images.build import BuildOptions, build
-from pyscale.images.buildlog import BuildProgress
 from pyscale.images.catalog import definitions
 from pyscale.images.engine import find_engine
 from pyscale.images.lockfile import ImageFolder, LockedImage
@@ -184,9 +185,7 @@ def engine():
 def built_images(engine, missing):
     """Folder with every image that can be built here: what is current is reused."""
     del engine
-    return _images_built(
-        lambda folder, hear: buildable(folder, None, hear, force=False)[0], missing
-    )
+    return _images_built(lambda folder: buildable(folder, None, force=False)[0], missing)
 
 
 @pytest.fixture(scope="session")
@@ -196,7 +195,7 @@ def with_image(engine, missing):
 
     @cache
     def folder_with(name):
-        return _images_built(lambda _folder, _hear: definitions([name]), missing)
+        return _images_built(lambda _folder: definitions([name]), missing)
 
     return folder_with
 
@@ -204,11 +203,10 @@ def with_image(engine, missing):
 def _images_built(choose, missing):
     """Build the images that are chosen, each where it is not current; return their folder."""
     folder = ImageFolder(load_settings().images_folder)
-    with BuildProgress() as progress:
-        try:
-            build(choose(folder, progress.hear), folder, BuildOptions(), progress.hear)
-        except MissingPart as error:
-            missing("what builds images", str(error))
+    try:
+        build(choose(folder), folder, BuildOptions())
+    except MissingPart as error:
+        missing("what builds images", str(error))
     return folder
 
 
@@ -220,7 +218,7 @@ def toy_image(engine, tmp_path_factory):
     definition.write_text(small_system())
     subprocess.run(
         [engine.program, "build", "--fakeroot", str(path), str(definition)],
-        env={**os.environ, f"{engine.option_prefix}USERNS": "1"},
+        env={**os.environ, "APPTAINER_USERNS": "1"},
         check=True,
         capture_output=True,
     )
@@ -255,7 +253,7 @@ def make_sif(engine, tmp_path_factory):
         path.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(
             [engine.program, "build", "--force", "--fakeroot", str(path), str(definition)],
-            env={**os.environ, f"{engine.option_prefix}USERNS": "1"},
+            env={**os.environ, "APPTAINER_USERNS": "1"},
             check=True,
             capture_output=True,
         )
@@ -269,7 +267,17 @@ def lock_image():
     """Lock an image in the folder where it lies, as its build does, with any field changed."""
 
     def lock(sif, **changes):
-        locked = LockedImage.of(sif, sha256_of(sif)).model_copy(update=changes)
+        locked = LockedImage(
+            sha256=sha256_of(sif),
+            size_bytes=sif.stat().st_size,
+            content_sha256="2" * 64,
+            pyscale_version="0.1.0",
+            git_commit=None,
+            lock_sha256="1" * 64,
+            built_utc=datetime(2026, 3, 17, tzinfo=UTC),
+            engine="apptainer 1.4.5",
+            architecture=platform.machine(),
+        ).model_copy(update=changes)
         ImageFolder(sif.parent).record(sif.stem, locked)
         return locked
 

@@ -81,8 +81,6 @@ def made_up(nodes=2, *, gpus=True, pipeline=False, blocks=6):
         _pipeline(run)
     machine = machine_findings(
         timings_of(nodes, gpus=gpus, blocks=blocks),
-        run.tasks,
-        run.spans,
         {
             name: PLACE | ({"device_0": f"{GPU} #0", "device_1": f"{GPU} #1"} if gpus else {})
             for name in names

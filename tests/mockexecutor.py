@@ -44,54 +44,25 @@ What it raises kills the pretended pyscale, and leaves this task running and the
 
 
 class MockExecutor(Executor):
-    """Writes the records that real tasks would leave, and keeps what was asked of it.
-
-    With `takes_up`, tasks of a killed pyscale go on; its queue has `room` for so many batches.
-    """
+    """Writes the records that real tasks would leave, and keeps what was asked of it."""
 
     def __init__(
         self,
         behaviour: Behaviour = lambda _trial, _task, _spec: MockEnd(),
         *,
         on_this_node: bool = True,
-        takes_up: bool = False,
-        room: int = 0,
     ) -> None:
         self._behaviour = behaviour
-        self._takes_up = takes_up
-        self.room = room
         self.on_this_node = on_this_node
         self.started: list[tuple[str, str]] = []
         self.batches: list[Batch] = []
-        self.queued: list[tuple[str, str]] = []
-        self.taken_up: list[tuple[str, str]] = []
 
     def run(self, batch: Batch) -> None:
         """Pretend to run the tasks, one after the other."""
         self.batches.append(batch)
         _order(batch)
-        self._pretend_all(batch, self.started)
-
-    def queue(self, batch: Batch) -> str | None:
-        """Keep the tasks until they are taken up."""
-        if not self.room:
-            return "its queue is full"
-        self.room -= 1
-        _order(batch)
-        self.queued += [(batch.trial.id, folder.name) for folder in batch.orders]
-        return None
-
-    def take_up(self, batch: Batch) -> bool:
-        """Pretend that tasks of an earlier pyscale, or of the queue, go on to their end."""
-        if not (self._takes_up or self.queued):
-            return False
-        batch.taken_up()
-        self._pretend_all(batch, self.taken_up)
-        return True
-
-    def _pretend_all(self, batch: Batch, kept: list[tuple[str, str]]) -> None:
         for folder in batch.orders:
-            kept.append((batch.trial.id, folder.name))
+            self.started.append((batch.trial.id, folder.name))
             self._pretend(folder)
 
     def end_all(self) -> int:

@@ -46,7 +46,6 @@ def plan_of(
     workers=(1,),
     only=(),
     on_site=None,
-    base=None,
     own_data=None,
     **settings,
 ):
@@ -60,7 +59,6 @@ def plan_of(
         workers=workers,
         only=only,
         site=on_site,
-        base=base,
         own_data=own_data,
     )
 

@@ -24,7 +24,6 @@ from pyscale.store.records import (
     RESULT_FILE,
     SPEC_FILE,
     Bystanders,
-    ClockOffset,
     ExitRecord,
     Jobs,
     LaunchRecord,
@@ -170,7 +169,6 @@ class _Pretended:
                 begin_utc=begin,
                 spawn_utc=spawn,
                 job_id=f"17_{lane}",
-                clock=ClockOffset(offset_s=0.0, error_s=2e-4),
                 cpus=(lane % CORES,),
             ),
         )

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
-from pyscale.executors.submission import script, submissions
+from pyscale.executors.submission import script_of
+from pyscale.measuring.holding import held_parameters
 from pyscale.planning.grid import unfolded
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.sites import Override, load_site
 from pyscale.planning.suite import Suite, SuiteStage, load_suite
 from pyscale.sbatch.emit import render
+from pyscale.sbatch.held import held_trials
 from pyscale.settings import Settings
 from pyscale.store.provenance import ImageFile
 
@@ -92,13 +94,14 @@ def own_ranks():
     return Suite.model_validate({"name": "mine", "summary": "Mine", "stages": {"mine": step}})
 
 
-def submitted(site, **changes):
-    """Scripts of the jobs of a trial at N = 2, as a run submits them."""
+def held(site, **changes):
+    """Scripts of the jobs of the pipeline, as a run submits them."""
     plan = planned(load_suite("pipeline"), Dataset(MOVIE, frames=8), **changes)
-    one = plan.trial("segment-n2-b1")
     return {
-        each.batch_name: script(site, each, run_id="one", folder=Path("/my runs/one"))
-        for each in submissions(plan, one)
+        one.trials[0].entry: script_of(
+            held_parameters(plan, site, one.held, 60), Path("/my runs/one")
+        )
+        for one in held_trials(plan, site)
     }
 
 
@@ -161,12 +164,9 @@ SHOWN = {
         rendered(PLAIN, own_ranks()),
         ("README.md", "mine-n2/windows.sbatch"),
     ),
-    # Jobs carry the name of their run and are never requeued; a gang is one job.
-    "jobs": lambda: (submitted(PLAIN, chunks_per_worker=3), None),
-    "jobs of a gang": lambda: (
-        submitted(MODULES, layout="gang", device="cuda"),
-        None,
-    ),
+    # Jobs carry the name of their run and are never requeued; stages on other nodes have their own.
+    "jobs": lambda: (held(PLAIN, chunks_per_worker=3), None),
+    "jobs of two kinds": lambda: (held(MODULES, device="cuda"), None),
 }
 """Files that are written, and the names of those that are shown; None of all."""
 

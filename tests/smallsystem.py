@@ -12,6 +12,11 @@ from pathlib import Path
 from urllib.parse import urljoin
 from urllib.request import Request, urlopen
 
+from pyscale.images.catalog import ImageDefinition
+from pyscale_stages.image import Image
+
+CONTACT = ImageDefinition("contact", "contact", Image(after_code="echo code >/after_code"))
+"""An image that is built on the system."""
 OCI = "application/vnd.oci.image"
 
 

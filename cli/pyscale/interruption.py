@@ -1,9 +1,6 @@
 """Ctrl-C, a polite kill and a closed terminal: one orderly end without losses or leftovers.
 
-What pyscale starts ends with it even where it is killed. `python -m pyscale.interruption PID
-PROGRAM …`, where PID is who asks, stays beside a program for that: a container program changes its
-credentials, and with them the kernel forgets what it was to do at its parent's death. The launcher
-imports this: nothing heavy.
+What pyscale starts ends with it even where it is killed. The launcher imports this: nothing heavy.
 """
 
 from __future__ import annotations
@@ -11,8 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess
-import sys
 import termios
 import threading
 from collections.abc import Iterator
@@ -130,27 +125,3 @@ def masked(*signals: signal.Signals) -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _hear_termination() -> None:
-    """Let what is started while this thread blocks SIGTERM be ended by it; for `preexec_fn`."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
-
-
-def main(arguments: list[str]) -> int:
-    """Run a program that ends when the process that asked for it does; return its exit code."""
-    parent, *command = arguments
-    # A SIGTERM between the start and the handler would end this alone.
-    with masked(signal.SIGTERM):
-        program = subprocess.Popen(command, preexec_fn=_hear_termination)  # noqa: PLW1509
-        # The program cleans up when it is told to end, as it does not when it is killed.
-        signal.signal(signal.SIGTERM, lambda *_: program.terminate())
-    with program:
-        end_with_parent(int(parent), signal.SIGTERM)
-        returncode = program.wait()
-    # As a shell tells it: 128 and the number of the signal.
-    return returncode if returncode >= 0 else 128 - returncode
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

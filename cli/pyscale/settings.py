@@ -26,7 +26,7 @@ from pydantic_settings import (
 
 from pyscale.analysis.spending import Prices
 from pyscale.errors import UserError
-from pyscale.planning.suite import GridValue, Layout
+from pyscale.planning.suite import GridValue
 from pyscale.resources import shipped
 from pyscale.tomlfile import parsed
 from pyscale_stages.contract import Device
@@ -90,11 +90,6 @@ class Settings(BaseSettings):
     )
     repeats: int = Field(6, ge=1, description="Trials of each configuration; 6 give an interval")
     executor: Literal["local", "slurm"] = Field("local", description="Where tasks run")
-    against: Path | None = Field(
-        None,
-        description="Version of the stages to measure beside this one and compare it with: a "
-        "Python environment, images, or a .toml of stage parameters",
-    )
     runtime: Literal["native", "apptainer"] = Field(
         "native", description="How a task's process is started: in this environment, or in images"
     )
@@ -105,14 +100,6 @@ class Settings(BaseSettings):
     cpus_per_worker: int = Field(1, ge=1, description="Cores and threads of each worker")
     chunks_per_worker: int = Field(
         1, ge=1, description="Windows of each worker; more than one evens out their loads"
-    )
-    layout: Layout | None = Field(
-        None, description="How Slurm starts workers: array or gang; None is the suite's choice"
-    )
-    allocation: Literal["hold", "each"] | None = Field(
-        None,
-        description="Jobs of a run on Slurm: one that all trials run in (hold), or one for each "
-        "trial's windows, merge and check (each); None is hold where the site allows it",
     )
     retries: int = Field(1, ge=0, description="How often a failed trial is tried again")
     seed: int = Field(0, ge=0, description="Seed of the order of trials and of every stage")

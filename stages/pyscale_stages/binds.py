@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+VARIABLE_PREFIX, OPTION_PREFIX = "APPTAINERENV_", "APPTAINER_"
+"""What names of variables begin with that reach the inside, or set an option of Apptainer."""
 ISOLATED = ("--containall", "--cleanenv", "--no-home")
 """Options that hide this machine and this user from what runs inside."""
 HOME = "/tmp"

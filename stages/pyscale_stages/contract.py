@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
+from pyscale_stages.image import Image
 from pyscale_stages.measured import Measured
 from pyscale_stages.method import Method as Method  # noqa: PLC0414 - what stages import from here
 from pyscale_stages.needs import Needs
@@ -325,8 +326,12 @@ class Stage:
     """Folders beside its own that its image holds, which stages share."""
     has_models: bool = False
     """Whether its image holds the models that come with pyscale."""
-    image: Callable[[Any], str] | None = None
-    """Name of the image for given parameters; None is the stage's own name."""
+    image: Image | None = None
+    """Its container image, which has its name; None where it runs in none."""
+    other_images: Mapping[str, Image] = field(default_factory=dict)
+    """Images that other parameters need, by name."""
+    image_name: Callable[[Any], str] | None = None
+    """Which of them given parameters need; None where there is one."""
     surroundings: Callable[[Any], Surroundings] = lambda _params: Surroundings()
     """What the stage takes from the machine beside its inputs, with given parameters."""
     room_bytes: Callable[[Any], int] = lambda _params: 0

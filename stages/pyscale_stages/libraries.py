@@ -24,6 +24,10 @@ EVERY_STAGE = (
     "tifffile>=2025.5.10",
 )
 """Packages that stages need whatever they compute; modules have the same names, but for NVML's."""
+IN_EVERY_IMAGE = tuple(one for one in EVERY_STAGE if not one.startswith("scipy"))
+"""Packages of every image: SciPy is in those whose stages use it."""
+SCIPY = next(one for one in EVERY_STAGE if one.startswith("scipy"))
+TORCH = "torch==2.13.0"
 MOST = ("numpy<2.1", "scipy<1.16")
 """What an environment with all stages can use: Cellpose 3 and ANTsPy set these limits."""
 OF_EXTRA: dict[str, tuple[str, ...]] = {
@@ -35,18 +39,18 @@ OF_EXTRA: dict[str, tuple[str, ...]] = {
     "track_trackmate": ("pyimagej==1.8.0",),
     "storage": ("mrcfile==1.5.4",),
     "decompress": ("mrcfile==1.5.4",),
-    "kernels": ("torch==2.13.0",),
+    "kernels": (TORCH,),
     "loader": (
         "opencv-python-headless>=4.10",
         "openslide-bin==4.0.1.2",
         "openslide-python==1.4.7",
         "pillow>=10",
         "tiffslide==3.0.1",
-        "torch==2.13.0",
+        TORCH,
         "wsistream==0.1.6",
         "zarr==3.1.6",
     ),
-    "reconstruct": ("deepinv==0.5.0", "torch==2.13.0", "torchvision==0.28.0"),
+    "reconstruct": ("deepinv==0.5.0", TORCH, "torchvision==0.28.0"),
     "reconstruct_astra": ("astra-toolbox==2.5.0",),
 }
 """Packages of each extra, beside those of every stage."""

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -87,28 +86,3 @@ def test_a_signal_inside_a_container_shows_in_the_exit_code():
     by_itself = [killed_by(code, in_container=True) for code in (0, 1, 3, 127, 255)]
     assert by_itself == [None] * 5
     assert killed_by(137, in_container=False) is None
-
-
-ENDED_AT_ITS_START = """
-import os, signal, subprocess, sys
-from pyscale import interruption
-
-class Popen(subprocess.Popen):
-    def __init__(self, *given, **options):
-        super().__init__(*given, **options)
-        print(self.pid, flush=True)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-subprocess.Popen = Popen
-sys.exit(interruption.main([str(os.getppid()), "sleep", "60"]))
-"""
-"""What stays beside a program is asked to end as soon as it has started it."""
-
-
-@pytest.mark.slow
-def test_a_program_ends_with_what_stays_beside_it_from_its_start_on():
-    command = [sys.executable, "-c", ENDED_AT_ITS_START]
-    # The program holds the pipe too: this returns when both have ended.
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 128 + signal.SIGTERM
-    assert not Path(f"/proc/{done.stdout.strip()}").exists()

@@ -1,26 +1,25 @@
 """Images for tests: the real ones, built or reused, and toys that take less than a second."""
 
+import re
+
 import pytest
 
-import pyscale.images.build as build_module
 from movingsquares import write_moving_squares
 from pyscale.doctor.containers import images as images_of
 from pyscale.doctor.stages import stages
 from pyscale.doctor.subject import Subject
 from pyscale.images.build import BuildOptions, build
-from pyscale.images.catalog import ImageDefinition
 from pyscale.images.lockfile import ImageFolder
 from pyscale.settings import load_settings
-from smallsystem import small_system
+from smallsystem import CONTACT, small_system
 
-CONTACT = ImageDefinition(name="contact", stage="contact", definition="contact")
-
+BASE = '\n%setup\n    mkdir "$APPTAINER_ROOTFS/mnt"\n    : {{ mirror }}\n'
 LIBRARIES = "Bootstrap: localimage\nFrom: {{ base }}\n\n%post\n    echo libraries > /libraries\n"
 STAGE = """Bootstrap: localimage
 From: {{ libraries }}
 
 %files
-    {{ code }} /code
+    code /code
 
 %labels
     org.pyscale.image {{ image }}
@@ -32,6 +31,7 @@ From: {{ libraries }}
 
 %post
     echo stage > /stage
+    sh -eu /code/after_code.sh
 """
 
 
@@ -52,9 +52,8 @@ def containers(tmp_path):
     folder = tmp_path / "checkout" / "containers"
     (folder / "locks").mkdir(parents=True)
     (folder / "locks" / "contact.txt").write_text("# nothing\n")
-    (folder / "images.toml").write_text('[contact]\nstage = "contact"\ndefinition = "contact"\n')
-    (folder / "base.def").write_text(small_system())
-    (folder / "contact.def").write_text(LIBRARIES)
+    (folder / "base.def").write_text(small_system() + BASE)
+    (folder / "libraries.def").write_text(LIBRARIES)
     (folder / "stage.def").write_text(STAGE)
     return folder
 
@@ -77,40 +76,25 @@ def look(tmp_path):
     return look
 
 
-class ToyBuild:
-    """Builds the toy image into a folder when called, and remembers what was told."""
-
-    def __init__(self, images):
-        self.images = images
-        self.events = []
-        self.on_event = lambda event: None
-
-    def __call__(self, **options):
-        self.events.clear()
-        [built] = build([CONTACT], self.images, BuildOptions(**options), self._hear)
-        return built
-
-    def _hear(self, event):
-        self.events.append(event)
-        self.on_event(event)
-
-    def into(self, images):
-        """The same for another folder."""
-        return ToyBuild(images)
-
-    @property
-    def made(self):
-        """Layers that the last call made, in order."""
-        return [event.layer for event in self.events if event.kind == "finished"]
-
-
 @pytest.fixture
-def build_toy(engine, containers, images, monkeypatch):
-    """Call it to build the toy image in this process, with the real container program."""
+def build_toy(engine, containers, images, monkeypatch, capfd):
+    """Call it to build the toy image in this process; it tells the layers that were made."""
     del engine
-    for module in ("content", "catalog"):
+    for module in ("content", "catalog", "build"):
         monkeypatch.setattr(f"pyscale.images.{module}.shipped", lambda _: containers)
-    monkeypatch.setattr(build_module, "NEEDED_BYTES", {"cpu": 2**20, "cuda": 2**20})
+    monkeypatch.setattr("pyscale.images.build.fetch_wheels", lambda _, wheels: _make(wheels))
+    monkeypatch.setattr("pyscale.images.build.NEEDED_BYTES", {"cpu": 2**20, "cuda": 2**20})
     # Without a base of Debian there is nothing for debootstrap and a mirror to do.
     monkeypatch.setattr("pyscale.images.content.machine_mirror", lambda: "file:///nowhere")
-    return ToyBuild(images)
+
+    def build_it(folder=images, **options):
+        capfd.readouterr()
+        build([CONTACT], folder, BuildOptions(**options))
+        said = capfd.readouterr().err
+        return re.findall(r"^== (.*): done in \d+ s$", said, re.MULTILINE)
+
+    return build_it
+
+
+def _make(wheels):
+    wheels.mkdir(parents=True, exist_ok=True)

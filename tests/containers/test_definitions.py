@@ -9,33 +9,22 @@ from pyscale.resources import shipped
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 
 CONTAINERS = shipped("containers")
-LIBRARIES = {definition.definition_file for definition in catalog().values()}
 SCRIPTS = sorted((CONTAINERS / "scripts").iterdir())
 
 
-def variables(file):
-    return set(re.findall(r"\{\{\s*(\w+)\s*\}\}", file.read_text()))
-
-
-def sections(file):
-    return set(re.findall(r"^%(\w+)", file.read_text(), flags=re.MULTILINE))
-
-
-def test_every_stage_has_an_image_with_its_files_and_no_file_is_left_over():
+def test_every_stage_has_an_image_with_its_lock_and_no_lock_is_left_over():
     inside = {name for name in STAGE_NAMES if not load_stage(name).runs_outside}
-    assert {definition.stage for definition in catalog().values()} == inside
-    shared = {CONTAINERS / f"{name}.def" for name in ("base", "base_docker", "stage")}
-    assert set(CONTAINERS.glob("*.def")) == LIBRARIES | shared
-    locks = {definition.lock_file for definition in catalog().values()}
+    of_stages = {d.name: d for d in catalog().values() if d.stage in STAGE_NAMES}
+    assert {definition.stage for definition in of_stages.values()} == inside
+    locks = {definition.lock_file for definition in of_stages.values()}
     assert set((CONTAINERS / "locks").iterdir()) == locks
-    assert all(definition.requirements_file.is_file() for definition in catalog().values())
 
 
-@pytest.mark.parametrize("file", sorted(LIBRARIES), ids=lambda p: p.stem)
-def test_libraries_are_installed_from_parts_and_tested(file):
-    assert variables(file) == {"base", "parts"}
-    assert sections(file) == {"files", "post", "test"}
-    assert "install_libraries.sh" in file.read_text()
+@pytest.mark.parametrize(
+    "file", [*sorted(CONTAINERS.glob("*.def")), *SCRIPTS], ids=lambda p: p.name
+)
+def test_no_shared_step_names_what_one_stage_needs(file):
+    assert re.findall(r"cellpose|trackmate|torch|deepinv", file.read_text(), re.I) == []
 
 
 def test_bases_hold_the_same_packages():

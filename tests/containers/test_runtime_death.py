@@ -101,7 +101,6 @@ def start_order(executor):
                 orders={folder: order},
                 at_once=1,
                 submitted=lambda jobs: controller.set_result(int(jobs[folder.name])),
-                taken_up=lambda: None,
             )
             end = pool.submit(executor.run, batch)
             return Started(folder, order, controller.result(), end)
@@ -123,8 +122,6 @@ def start(start_order, engine, toy_image, run_folder):
         order = TaskOrder(
             argv=tuple(engine.command("exec", *options, str(toy_image), "sh", "-c", program)),
             container=ContainerOrder(
-                variable_prefix=engine.environment_prefix,
-                option_prefix=engine.option_prefix,
                 passed=(),
                 gpu=False,
                 scratch_prefix=scratch_prefix(run_folder),

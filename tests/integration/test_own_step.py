@@ -335,7 +335,7 @@ def test_two_ranks_meet_where_they_are_told_to(succeeds, home):
     assert SAME_BYTES in succeeds("--step", python("meet.py"), "--split", "ranks").text
     run = only_run()
     trial = run.plan.trial("step-n2-b1")
-    assert (trial.tasks, trial.layout) == (("w0", "w1", "check"), "gang")
+    assert (trial.tasks, trial.meets) == (("w0", "w1", "check"), True)
     # Together they do the work once.
     trials = pl.read_csv(run.report / "benchmark_trials.csv")
     assert trials["work"].to_list() == [3.0, 3.0]

@@ -2,12 +2,14 @@
 
 import os
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from pyscale.images.catalog import catalog
 from pyscale_stages import registry
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("package")]
@@ -28,7 +30,9 @@ def package(tmp_path, monkeypatch):
     site = tmp_path / "site"
     about = site / "edges_stage-0.1.dist-info"
     about.mkdir(parents=True)
-    shutil.copy(EXAMPLE / "edges_stage.py", site)
+    shutil.copytree(EXAMPLE / "edges_stage", site / "edges_stage")
+    files = ("METADATA", "RECORD", "entry_points.txt")
+    (about / "RECORD").write_text("".join(f"{about.name}/{file},,\n" for file in files))
     (about / "METADATA").write_text(
         f"Metadata-Version: 2.1\nName: {declared['name']}\nVersion: 1\n"
     )
@@ -37,9 +41,12 @@ def package(tmp_path, monkeypatch):
     (about / "entry_points.txt").write_text(f"[pyscale.stages]\n{lines}")
     monkeypatch.syspath_prepend(site)
     monkeypatch.setenv("PYTHONPATH", str(site), prepend=os.pathsep)
-    registry.others_stages.cache_clear()
+    for known in (registry.others_stages, catalog):
+        known.cache_clear()
     yield
-    registry.others_stages.cache_clear()
+    sys.modules.pop("edges_stage", None)
+    for known in (registry.others_stages, catalog):
+        known.cache_clear()
 
 
 def test_its_two_numbers_stand_in_the_report_and_there_is_advice(pyscale, home, movie):
@@ -63,13 +70,25 @@ def test_its_two_numbers_stand_in_the_report_and_there_is_advice(pyscale, home, 
     assert pyscale("advise").code == 0
 
 
-def test_it_has_no_image_and_its_parameters_are_its_own(pyscale, home, movie):
+def test_it_has_an_image_and_parameters_of_its_own(pyscale, home, movie):
     shutil.copy(EXAMPLE / "edges.toml", home)
+    line = ("run", "edges.toml", "--data", movie, "--dry-run")
+    assert pyscale(*line).code == 0
+    # Its image is declared, and its lock is what its build installs.
+    edges = catalog()["edges"]
+    assert edges.requirements[-1] == edges.image.requirements[-1] == "scipy>=1.14.1"
+    assert "\nscipy==" in edges.lock_file.read_text()
+    wrong = pyscale(*line, "--set", "edges.sigma=2")
+    assert wrong.code == 2
+    assert "unknown key 'sigma'; did you mean 'sigma_px'?" in wrong.err
+
+
+def test_without_a_declared_image_it_runs_natively_alone(pyscale, home, movie, tmp_path):
+    shutil.copy(EXAMPLE / "edges.toml", home)
+    module = tmp_path / "site" / "edges_stage" / "__init__.py"
+    module.write_text(module.read_text().replace("    image=Image(", "    # image=Image("))
     line = ("run", "edges.toml", "--data", movie, "--dry-run")
     assert pyscale(*line).code == 0
     inside = pyscale(*line, "--runtime", "apptainer")
     assert inside.code == 2
-    assert "edges is a stage of another package, of which there is no image" in inside.err
-    wrong = pyscale(*line, "--set", "edges.sigma=2")
-    assert wrong.code == 2
-    assert "unknown key 'sigma'; did you mean 'sigma_px'?" in wrong.err
+    assert "edges is a stage of another package, which declares no image of it" in inside.err

@@ -30,14 +30,13 @@ def comparison(
     interleaved: bool = True,
     paired: bool = False,
     at_least: float = MARGIN,
-    scatter: float = 0.0,
 ) -> pl.DataFrame:
     """Compare two tables of trials, as `compared` does, whose configurations nobody summarised."""
     tables = (
         configurations(trials, interleaved=interleaved, drifts=drifts(trials))
         for trials in (base, new)
     )
-    return compared(base, new, *tables, paired=paired, at_least=at_least, scatter=scatter)
+    return compared(base, new, *tables, paired=paired, at_least=at_least)
 
 
 def compared(
@@ -48,7 +47,6 @@ def compared(
     *,
     paired: bool = False,
     at_least: float = MARGIN,
-    scatter: float = 0.0,
 ) -> pl.DataFrame:
     """Compare two tables of trials, configuration by configuration of either table.
 
@@ -69,34 +67,8 @@ def compared(
         unlike=other,
         paired=paired,
         at_least=at_least,
-        scatter=scatter,
     )
     return pl.DataFrame(rows, schema=_SCHEMA)
-
-
-def runs_differ_by(runs: Sequence[pl.DataFrame], compared: pl.DataFrame) -> float | None:
-    """Tell how far medians of a configuration in `compared` differ between runs of one version.
-
-    It is the largest: 0.05 where one took 1.05 times as long. None where no two runs have one.
-    """
-    return spread_between(
-        [trials.filter("valid") for trials in runs], compared.filter("valid"), KEY, "wall_s"
-    )
-
-
-def spread_between(
-    runs: Sequence[pl.DataFrame], compared: pl.DataFrame, key: Sequence[str], name: str
-) -> float | None:
-    """Tell the same of any column, in tables of what counts, by what names a configuration."""
-    medians = pl.concat(
-        table.group_by(key).agg(pl.col(name).median().alias("median")) for table in runs
-    ).join(compared, on=key, how="semi", nulls_equal=True)
-    # Numbers may be 0 or negative, which have no ratio.
-    medians = medians.filter((pl.col("median") > 0).all().over(key))
-    found = pl.col("median")
-    spreads = medians.group_by(key).agg(runs=pl.len(), spread=found.max() / found.min() - 1)
-    largest: Any = spreads.filter(pl.col("runs") > 1)["spread"].max()
-    return None if largest is None else float(largest)
 
 
 def unit_between(ratios: Sequence[float | None]) -> float | None:

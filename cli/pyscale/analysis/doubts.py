@@ -11,6 +11,7 @@ import polars as pl
 from pyscale.analysis.flags import raised
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.tabledoubts import is_coarse
+from pyscale.analysis.workers import CLOCK_TOLERANCE_S
 
 PYPERF_DEVIATION = 0.10
 PYPERF_EXTREME = 0.50
@@ -44,9 +45,9 @@ def flag_codes(
         "in-a-row": _any(timed, pl.col("in_a_row")),
         "coarse-times": is_coarse(timed),
         "superlinear": superlinear,
-        "workers-did-not-overlap": not in_turn and _any(timed, _TOGETHER_BEYOND_HALF_S < 0),
+        "workers-did-not-overlap": not in_turn and _any(timed, _LONGEST_S < _HALF_S),
         "workers-in-turn": in_turn,
-        "clocks-unknown": _any(timed, _CLOCKS_LEAVE_DOUBT),
+        "clocks-disagree": _any(timed, pl.col("clocks_disagree")),
         "disagrees": _any(trials, ~pl.col("agreement_same")),
         "check-failed": _any(trials, pl.col("check_failed")),
     }
@@ -95,23 +96,21 @@ def _any(trials: pl.DataFrame, doubt: pl.Expr) -> bool:
 
 def _in_turn(timed: pl.DataFrame) -> bool:
     """Whether in half of the trials or more all workers never ran at once, by any clock."""
-    longest_s = _TOGETHER_S + _CLOCK_ERROR_S
-    never = (pl.col("workers") > 1) & (longest_s < NEVER * pl.col("shortest_s"))
+    never = (pl.col("workers") > 1) & (NEVER * pl.col("shortest_s") > _LONGEST_S)
+    # Workers of unknown nodes may have clocks that nothing compares.
+    never &= pl.col("nodes").is_not_null()
     return bool(timed.select((never.fill_null(value=False)).mean() >= 0.5).item())
 
 
-_TOGETHER_S = pl.col("overlap") * pl.col("slowest_s")
-# Clocks of several nodes that were not compared may be wrong by anything.
+# Where clocks of several nodes disagree, nothing is known of who ran at once.
 _CLOCK_ERROR_S = (
-    pl.when(pl.col("nodes") == 1).then(0.0).otherwise(pl.col("clock_error_s").fill_null(math.inf))
+    pl.when(pl.col("nodes") > 1)
+    .then(pl.when("clocks_disagree").then(math.inf).otherwise(CLOCK_TOLERANCE_S))
+    .otherwise(0.0)
 )
-# Time in which all workers ran, beyond half of the shortest worker's.
-_TOGETHER_BEYOND_HALF_S = _TOGETHER_S - 0.5 * pl.col("shortest_s")
-# Whether clocks could be wrong by so much that the verdict on overlap were another.
-_CLOCKS_LEAVE_DOUBT = (pl.col("nodes") > 1) & (
-    pl.col("clock_error_s").is_null()
-    | (pl.col("workers") > 1) & (_TOGETHER_BEYOND_HALF_S.abs() <= pl.col("clock_error_s"))
-)
+_LONGEST_S = pl.col("overlap") * pl.col("slowest_s") + _CLOCK_ERROR_S
+# Half of the shortest worker's time, in which all are to run.
+_HALF_S = 0.5 * pl.col("shortest_s")
 
 
 def is_unstable(values: Sequence[float]) -> bool:

@@ -11,6 +11,7 @@ from pydantic import Field
 from pyscale.analysis.drift import SIZE
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.losses import GROUP
+from pyscale.analysis.workers import CLOCK_TOLERANCE_S
 from pyscale_stages.contract import Record
 from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
 
@@ -127,9 +128,10 @@ _TABLE: tuple[tuple[tuple[str, str, Weight, str], str], ...] = (
         "workers at once were not measured, and their times give no speedup.",
     ),
     (
-        ("clocks-unknown", "k", "neutral", "the nodes' clocks could not be compared"),
-        "Workers of a trial ran on several nodes whose clocks could not be compared closely "
-        "enough: start stagger, overlap, gaps and the windows of each worker are unreliable.",
+        ("clocks-disagree", "k", "neutral", "the nodes' clocks disagree"),
+        f"By the clocks of the nodes a task began {CLOCK_TOLERANCE_S:g} s or more before its "
+        "order was given, or ended as much after its merge's: queue wait, start stagger, overlap, "
+        "gaps and the windows of each worker are unreliable.",
     ),
     (
         ("straggler", "g", "doubt", "one rank lags behind"),
@@ -228,7 +230,7 @@ def flags_of(row: Mapping[str, Any]) -> list[str]:
 OF_TRIALS = frozenset(
     {
         *("oversubscribed", "disturbed", "workers-did-not-overlap", "workers-in-turn"),
-        *("clocks-unknown", "retried"),
+        *("clocks-disagree", "retried"),
         *("retried-counted", "failed-trials", "mixed-hardware", "disagrees", "check-failed"),
     }
 )

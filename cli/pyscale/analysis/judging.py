@@ -57,7 +57,6 @@ def judge(
     *,
     paired: bool = False,
     at_least: float = MARGIN,
-    scatter: float = 0.0,
 ) -> list[Judgement]:
     """Compare base and new in every configuration; a verdict each, in their order.
 
@@ -75,8 +74,7 @@ def judge(
     Where no configuration takes longer, the probability that any is called `slower` or `worse` is
     at most 5 %, whatever the distribution of wall times and however configurations depend on each
     other, as long as the trials of one do not; for what else it takes see docs/decisions, what
-    better, worse and same mean. With `paired` equal places of both arms are of one block. Only what
-    exceeds `scatter`, the difference between runs of one version, is a difference.
+    better, worse and same mean. With `paired` equal places of both arms are of one block.
     """
     enough = [
         place
@@ -84,13 +82,12 @@ def judge(
         if min(map(len, arms)) >= repeats_needed()
     ]
     tests = [(of_blocks if paired else of_arms)(*configurations[place]) for place in enough]
-    told, counts = 1 + scatter, 1 + max(at_least, scatter)
     alone = [
         _PValues(
-            slower=test.p_above(told),
-            worse=test.p_above(counts),
-            faster=test.p_below(1 / told),
-            better=test.p_below(1 / counts),
+            slower=test.p_above(1),
+            worse=test.p_above(1 + at_least),
+            faster=test.p_below(1),
+            better=test.p_below(1 / (1 + at_least)),
         )
         for test in tests
     ]
@@ -121,9 +118,6 @@ def reasons(at_least: float = MARGIN, *, paired: bool = False) -> dict[str, str]
         "only-alone": (
             "Different beyond chance if tested alone, but not together with all other "
             f"configurations: time more {more}."
-        ),
-        "as-runs-differ": (
-            "The difference is no larger than that between runs of the same version."
         ),
         "unsettled": (
             "No difference beyond chance, but one of more than "
@@ -212,9 +206,5 @@ def _judgement(
     if tested * test.least_p > FALSE_ALARMS:
         reason = "many-configurations"
     else:
-        leaves_1_out = min(test.p_above(1), test.p_below(1)) <= FALSE_ALARMS
-        reason = "as-runs-differ" if leaves_1_out else "unsettled"
-        # It exceeds the scatter of runs too, so that only the number of tests is against it.
-        if p_alone <= FALSE_ALARMS:
-            reason = "only-alone"
+        reason = "only-alone" if p_alone <= FALSE_ALARMS else "unsettled"
     return Judgement("not enough data", reason, *found)

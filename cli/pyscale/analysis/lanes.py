@@ -1,4 +1,4 @@
-"""Tasks of several nodes on one clock, and those of one worker one after the other."""
+"""Tasks of one worker one after the other."""
 
 from __future__ import annotations
 
@@ -61,28 +61,3 @@ def most_at_once(intervals: Sequence[Interval]) -> int:
         running += step
         most = max(most, running)
     return most
-
-
-def on_one_clock(tasks: pl.DataFrame, spans: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Shift the times of every node to the clock of the machine that ran pyscale.
-
-    All tasks of a trial on one node are shifted alike, by the offset that was measured best. Where
-    no task of the trial on that node has one, the times stay as the node told them.
-    """
-    # Each task's own offset would move tasks of one clock against each other.
-    best = [
-        pl.col(column).sort_by("clock_error_s", nulls_last=True).first().over("trial", "node")
-        for column in ("clock_offset_s", "clock_error_s")
-    ]
-    tasks = tasks.with_columns(best)
-    offsets = tasks.select("trial", "task", "clock_offset_s").unique(("trial", "task"))
-    shifted = spans.join(offsets, on=("trial", "task"), how="left", maintain_order="left")
-    return (
-        tasks.with_columns(_corrected(column) for column in ("begin_utc", "start_utc", "end_utc")),
-        shifted.with_columns(_corrected("start_utc")).drop("clock_offset_s"),
-    )
-
-
-def _corrected(column: str) -> pl.Expr:
-    ahead_us = (pl.col("clock_offset_s").fill_null(0.0) * 1e6).round().cast(pl.Int64)
-    return pl.col(column) - pl.duration(microseconds=ahead_us)

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import polars as pl
 
 from pyscale.analysis.aggregate import median_rate
-from pyscale.analysis.comparison import spread_between
 from pyscale.analysis.judging import (
     MARGIN,
     NO_RATIO,
@@ -132,13 +131,8 @@ def _samples(kind: str, table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def samples_differ_by(runs: Sequence[pl.DataFrame], compared: pl.DataFrame) -> float | None:
-    """Largest spread of medians over runs of one version, of what was `compared` and is alike."""
-    return spread_between(runs, compared, (*KEY, *UNLIKE), "amount")
-
-
 def compared_samples(
-    base: pl.DataFrame, new: pl.DataFrame, *, at_least: float = MARGIN, scatter: float = 0.0
+    base: pl.DataFrame, new: pl.DataFrame, *, at_least: float = MARGIN
 ) -> pl.DataFrame:
     """Judge every value that either run has, by the statistics of `judge`.
 
@@ -158,7 +152,6 @@ def compared_samples(
         family=lambda key: (*key[:2], sides[0][key]["better"]),
         unlike={key: reason for key, reason in why_not.items() if reason is not None},
         at_least=at_least,
-        scatter=scatter,
     )
     for row in rows:
         key = tuple(row[n] for n in KEY)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import polars as pl
 
 from pyscale.analysis.warned import of_tasks
-from pyscale.analysis.workers import PHASE_COLUMNS, nodes_used, phase_sums, sum_if_all, worker_times
+from pyscale.analysis.workers import (
+    PHASE_COLUMNS,
+    clocks_disagree,
+    phase_sums,
+    sum_if_all,
+    worker_times,
+)
 from pyscale_stages.residency import LEAST_PROVED_FIRST
 
 TIMING_COLUMNS = (
@@ -35,11 +41,9 @@ def trial_table(
     # A task that was tried again may have left a record of each attempt: the last one counts.
     latest = tasks.filter(pl.col("attempt") == pl.col("attempt").max().over("trial", "task"))
     timed = latest.filter(pl.col("verb") != "check").sort("trial", "task")
-    windows = timed.filter(pl.col("verb") == "run")
     table = (
         _headers(latest)
         .join(worker_times(timed), on="trial", how="left", maintain_order="left")
-        .join(nodes_used(windows), on="trial", how="left", maintain_order="left")
         .join(phase_sums(spans, timed, ["trial"]), on="trial", how="left", maintain_order="left")
         .with_columns(pl.col(PHASE_COLUMNS).fill_null(0.0))
         .join(_checks(latest), on="trial", how="left", maintain_order="left")
@@ -70,7 +74,7 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
     wall_s, used = pl.col("wall_s"), pl.col("gpu_mean_utilisation")
     whole_s = (pl.col("prepare_s") + wall_s).filter(timed)
     merges = (pl.col("verb") == "merge").sum()
-    memory = pl.col("requested_memory_bytes")
+    memory, node = pl.col("requested_memory_bytes"), pl.col("node").filter(run)
     asked = memory.filter(run).max()
     one = ("suite", "stage", "device", "workers", "windows", "block")
     return tasks.group_by("trial", maintain_order=True).agg(
@@ -83,6 +87,8 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
         oversubscribed=pl.col("oversubscribed").any(),
         disturbed=pl.col("disturbed").any(),
         hardware=pl.col("hardware").filter(timed).unique().sort(),
+        nodes=pl.when(node.is_not_null().any()).then(node.drop_nulls().n_unique().cast(pl.Int64)),
+        clocks_disagree=clocks_disagree(),
         # What tasks that asked for other memory used says nothing of the windows' request.
         peak_rss_bytes=pl.col("peak_rss_bytes").filter(memory.eq_missing(asked)).max(),
         requested_memory_bytes=asked,

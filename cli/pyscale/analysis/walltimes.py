@@ -12,7 +12,7 @@ from pyscale.analysis.workers import seconds, sum_if_all
 TIMES = ("slowest_s", "shortest_s", "busy_s")
 TOLD = (
     *("work", "requested_cpus", "requested_gpus", "cores_used"),
-    *("requested_memory_bytes", "peak_rss_bytes", "nodes", "clock_error_s"),
+    *("requested_memory_bytes", "peak_rss_bytes", "nodes", "clocks_disagree"),
     *("longest_task_s", "start_stagger_s", "overlap"),
 )
 OF_STAGES = ("rounded_to_s", "in_a_row")
@@ -147,7 +147,7 @@ def _told_beside() -> dict[str, pl.Expr]:
         "peak_rss_bytes": pl.when(apart).then(pl.col("peak_memory_bytes").max()),
         "nodes": pl.when(named).then(nodes.explode().n_unique().cast(pl.Int64)),
         # The dates of a table are taken to be of one clock.
-        "clock_error_s": pl.when(named).then(0.0),
+        "clocks_disagree": pl.lit(value=False),
         "longest_task_s": pl.when(one_each & ~in_turn).then(wall_s.max()),
         "start_stagger_s": pl.when(dated).then(seconds(start.max() - start.min())),
         "overlap": pl.when(lasting).then((together_s / wall_s.max()).clip(0.0, 1.0)),

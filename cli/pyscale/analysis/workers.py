@@ -82,23 +82,20 @@ def worker_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def nodes_used(windows: pl.DataFrame) -> pl.DataFrame:
-    """Nodes of each trial, and the error of a time between two of them: 0 on one, null unknown."""
-    error_s = pl.col("clock_error_s")
-    return (
-        windows.drop_nulls("node")
-        .group_by("trial", "node")
-        .agg(error_s.min())
-        .group_by("trial")
-        .agg(
-            nodes=pl.len().cast(pl.Int64),
-            clock_error_s=pl.when(pl.len() == 1)
-            .then(0.0)
-            .when(error_s.null_count() == 0)
-            # A time between two nodes may be wrong by both of their errors.
-            .then(error_s.top_k(2).sum()),
-        )
-    )
+CLOCK_TOLERANCE_S = 1.0
+"""By how much clocks of nodes may differ: those that anything keeps right differ by less."""
+
+
+def clocks_disagree() -> pl.Expr:
+    """Whether the tasks of a trial tell times in an order that cannot have been.
+
+    None begins before its order was given, and no merge's order is given before the windows end.
+    """
+    tolerance = pl.duration(milliseconds=round(1000 * CLOCK_TOLERANCE_S))
+    begins_early = pl.col("begin_utc") + tolerance < pl.col("submit_utc")
+    merged = pl.col("submit_utc").filter(pl.col("verb") == "merge").min()
+    ends_late = pl.col("end_utc").filter(pl.col("verb") == "run").max() - tolerance > merged
+    return begins_early.any() | ends_late.fill_null(value=False)
 
 
 def _lanes(windows: pl.DataFrame) -> pl.DataFrame:

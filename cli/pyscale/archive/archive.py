@@ -6,13 +6,13 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from rich.progress import track
 
-from pyscale.archive.masking import masked_name, masked_record
-from pyscale.archive.names import mask_of, read_bytes
 from pyscale.console import Console, talk
+from pyscale.errors import refused_by_disk
 from pyscale.images.lockfile import LOCK_NAME
 from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.provenance import PROVENANCE_FILE, read_provenance
@@ -40,29 +40,27 @@ MakeReport = Callable[[RunFolder], object]
 """Makes tables, manifest, report and RO-Crate of a run, in its folder."""
 
 
-def archive(run: RunFolder, out: Path, make_report: MakeReport, *, masked: bool) -> Path:
+def archive(run: RunFolder, out: Path, make_report: MakeReport) -> Path:
     """Write one zip of a run, named by it, without the outputs of its stages.
 
     Unpacked it is a run that pyscale reads, and an RO-Crate. Tables, report and crate are made anew
-    from its records, masked or not, so nothing else of the run gets in. The run is only read, and
-    may be under way. UserError where a record cannot be read; OSError where the disk is full.
+    from its records, so nothing else of the run gets in. The run is only read, and may be under
+    way. UserError where a record cannot be read; OSError where the disk is full.
     """
     with tempfile.TemporaryDirectory(prefix="pyscale-archive-") as scratch:
         # The folder is called as the run is, for a report says the name of its run.
         folder = Path(scratch) / run.plan.run_id
-        copy_records(run, folder, masked=masked)
+        copy_records(run, folder)
         copy = RunFolder(folder)
         make_report(copy)
-        final = out / f"{run.plan.run_id}{'-masked' if masked else ''}.zip"
+        final = out / f"{run.plan.run_id}.zip"
         _write_zip(folder, final)
     return final
 
 
-def copy_records(run: RunFolder, folder: Path, *, masked: bool) -> None:
-    """Copy what a run recorded into a new folder, and mask it where that is asked for."""
-    names = list(record_files(run))
-    mask = mask_of(run, names) if masked else None
-    files = {name: run.path / name for name in names}
+def copy_records(run: RunFolder, folder: Path) -> None:
+    """Copy what a run recorded into a new folder."""
+    files = {name: run.path / name for name in record_files(run)}
     lock = images_lock(run.path)
     if lock is not None:
         files[LOCK_NAME] = lock
@@ -71,14 +69,20 @@ def copy_records(run: RunFolder, folder: Path, *, masked: bool) -> None:
     for name, source in track(
         files.items(), "reading records", console=console, transient=True, disable=hidden
     ):
-        content = read_bytes(source)
+        content = _read(source)
         if content is None:
             continue
-        if mask is not None:
-            content = masked_record(mask, name, content)
-        target = folder / (name if mask is None else masked_name(mask, name))
+        target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
+
+
+def _read(file: Path) -> bytes | None:
+    """Content of a record; None where a run under way has just put its folder aside."""
+    again = "so the archive would be incomplete: make it readable, and archive the run again"
+    with refused_by_disk(f"{file} cannot be read ({{why}}), {again}"), suppress(FileNotFoundError):
+        return file.read_bytes()
+    return None
 
 
 def _write_zip(folder: Path, final: Path) -> None:

@@ -180,10 +180,10 @@ def _measured_for(context: ReportContext) -> str:
 
 
 def _of_tasks_apart(trials: pl.DataFrame, plan: Plan | None) -> pl.DataFrame:
-    """Trials of independent tasks; of two versions the new one is what will be run."""
+    """Trials of independent tasks."""
     if plan is None:
         return trials
-    others = plan.entries_that(stands_apart).union(plan.versions.values())
+    others = plan.entries_that(stands_apart)
     return trials.filter(~pl.col("stage").is_in(sorted(others)))
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from rich.text import Text
 
-from pyscale.analysis.comparison import comparison, other_work, runs_differ_by
+from pyscale.analysis.comparison import comparison, other_work
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.judging import MARGIN, OTHER_WORK, SIDES
-from pyscale.analysis.samples import MEASURED, compared_samples, samples, samples_differ_by
+from pyscale.analysis.samples import MEASURED, compared_samples, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
-from pyscale.evaluation.betweenversions import between_versions
+from pyscale.evaluation.betweenpoints import between_points
 from pyscale.evaluation.run_diff import (
     MeasuredRun,
     between,
@@ -38,7 +37,7 @@ from pyscale.report.comparison import (
 from pyscale.report.comparisonview import shown
 from pyscale.report.judged import SHOWN, Row, judged, named, reasons
 from pyscale.report.table import read_wall_times
-from pyscale.report.wording import amount, listing
+from pyscale.report.wording import amount
 from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
 from pyscale.store.manifest import build_manifest
@@ -50,13 +49,12 @@ REGRESSION = 1
 
 @dataclass(frozen=True)
 class _Loaded:
-    """Two runs, or tables, and further ones of the base's version, by their trials."""
+    """Two runs, or tables, by their trials."""
 
     context: ComparisonContext
     base: pl.DataFrame
     new: pl.DataFrame
-    yardsticks: Mapping[str, pl.DataFrame]
-    samples: Sequence[pl.DataFrame]
+    samples: tuple[pl.DataFrame, pl.DataFrame]
     tests: pl.DataFrame | None = None
 
 
@@ -68,21 +66,13 @@ def compare(
     base: str,
     new: str | None,
     *,
-    yardsticks: Sequence[str] = (),
     at_least: str | None = None,
     fail_on_regression: bool,
     as_json: bool,
 ) -> int:
-    """Print how one run, or table, differs from another, and return the exit code.
-
-    `yardsticks` are further ones of the base's version: a change must exceed how far they differ.
-    """
+    """Print how one run, or table, differs from another, and return the exit code."""
     counts = MARGIN if at_least is None else _share(at_least)
-    context, rows = (
-        _of_one_run(base, counts, yardsticks)
-        if new is None
-        else _of_two(base, new, counts, yardsticks)
-    )
+    context, rows = _of_one_run(base, counts) if new is None else _of_two(base, new, counts)
     concluded = conclusion(context, rows)
     if as_json:
         print(_json(context, rows, concluded))  # noqa: T201 - the command's answer
@@ -93,39 +83,30 @@ def compare(
     return _gate(context, rows) if fail_on_regression else 0
 
 
-def _of_one_run(name: str, at_least: float, yardsticks: Sequence[str]) -> _Compared:
-    """Compare both versions that a run measured."""
-    if yardsticks:
-        raise UserError(
-            f"--yardstick shows how far runs differ, but {name} has both versions: leave it out, "
-            "or name a second run to judge"
-        )
+def _of_one_run(name: str, at_least: float) -> _Compared:
+    """Compare devices, versions or other values that a run measured side by side."""
     run = find_run(load_settings().runs_folder, name)
     tables = build_tables(run)
     for sentence in tables.sources.unreadable.values():
         talk(sentence)
     trials = trial_table(tables.tasks, tables.spans)
     manifest = build_manifest(run, tables.sources)
-    found = between_versions(run.plan, manifest, tables.tasks, trials, at_least=at_least)
+    found = between_points(run.plan, manifest, tables.tasks, trials, at_least=at_least)
     if found is None:
         raise UserError(
-            f"the run {run.plan.run_id} measured one version: name the run to compare it with, or "
-            "measure two by `pyscale run SUITE --against BASE`"
+            f"the run {run.plan.run_id} has no values side by side: name the run to compare it "
+            "with, or measure two versions in one by `pyscale run SUITE --grid python=OLD,NEW`"
         )
     return found.context, judged(found.table)
 
 
-def _of_two(base: str, new: str, counts: float, yardsticks: Sequence[str]) -> _Compared:
+def _of_two(base: str, new: str, counts: float) -> _Compared:
     """Compare two runs, or two tables."""
-    loaded = _loaded([base, new, *yardsticks], counts)
-    for name, trials in {new: loaded.new, **loaded.yardsticks}.items():
-        _refuse_other_work(base, name, loaded.base, trials)
-    differ_by = _runs_differ_by(loaded) if yardsticks else None
-    update = {"at_least": counts, "yardsticks": tuple(yardsticks), "runs_differ_by": differ_by}
-    context = loaded.context.model_copy(update=update)
-    apart: dict[str, Any] = {"at_least": counts, "scatter": differ_by or 0.0}
-    times = comparison(loaded.base, loaded.new, interleaved=context.measured_here, **apart)
-    of_samples = compared_samples(*loaded.samples[:2], **apart)
+    loaded = _loaded(base, new, at_least=counts)
+    _refuse_other_work(base, new, loaded.base, loaded.new)
+    context = loaded.context.model_copy(update={"at_least": counts})
+    times = comparison(loaded.base, loaded.new, interleaved=context.measured_here, at_least=counts)
+    of_samples = compared_samples(*loaded.samples, at_least=counts)
     rows = judged(times, of_samples, loaded.tests)
     if not any(row["verdict"] for row in rows):
         _refuse_nothing_judged(base, new, context, rows)
@@ -170,31 +151,14 @@ def _share(text: str) -> float:
     return share
 
 
-def _runs_differ_by(loaded: _Loaded) -> float:
-    base, new, *others = loaded.samples
-    found = [
-        runs_differ_by([loaded.base, *loaded.yardsticks.values()], loaded.new),
-        samples_differ_by([base, *others], new),
-    ]
-    known = [each for each in found if each is not None]
-    if not known:
-        raise UserError(
-            f"--yardstick {listing(list(loaded.yardsticks))}: no stage was timed there at an N at "
-            "which BASE and NEW timed it too, so how far runs differ is unknown: give runs that "
-            "measured the same stages at the same --workers"
-        )
-    return max(known)
-
-
-def _loaded(names: Sequence[str], at_least: float) -> _Loaded:
-    """Read base, new and yardsticks, which must be of one kind."""
+def _loaded(*names: str, at_least: float) -> _Loaded:
+    """Read base and new, which must be of one kind."""
     are_tables = [Path(name).is_file() for name in names]
     if all(are_tables):
         refuse_twice([Path(name) for name in names])
-        base, new, *more = (trials_from_wall_times(read_wall_times(Path(name))) for name in names)
+        base, new = (trials_from_wall_times(read_wall_times(Path(name))) for name in names)
         context = ComparisonContext(base=names[0], new=names[1], measured_here=False)
-        yardsticks = dict(zip(names[2:], more, strict=True))
-        return _Loaded(context, base, new, yardsticks, [samples({})] * len(names))
+        return _Loaded(context, base, new, (samples({}), samples({})))
     runs_folder = load_settings().runs_folder
     if any(are_tables):
         table, run = names[are_tables.index(True)], names[are_tables.index(False)]
@@ -204,37 +168,17 @@ def _loaded(names: Sequence[str], at_least: float) -> _Loaded:
         )
     folders = [find_run(runs_folder, name) for name in names]
     refuse_twice([folder.path for folder in folders])
-    before, after, *others = map(MeasuredRun.of, folders)
+    before, after = map(MeasuredRun.of, folders)
     if unlike := nothing_in_common(before, after):
         raise UserError(f"{unlike}: measure the same entries at the same --workers")
-    for other in (after, *others):
-        _refuse_other_input(before, other)
-    for other in others:
-        _refuse_other_version(before, other)
+    _refuse_other_input(before, after)
     return _Loaded(
         between(before, after),
         before.compared_trials,
         after.compared_trials,
-        {name: run.compared_trials for name, run in zip(names[2:], others, strict=True)},
-        [run.samples for run in (before, after, *others)],
+        (before.samples, after.samples),
         tests_compared(before, after, at_least=at_least),
     )
-
-
-def _refuse_other_version(base: MeasuredRun, yardstick: MeasuredRun) -> None:
-    """Refuse a yardstick that measures more than how far runs of one version differ."""
-    kinds = {
-        found.kind
-        for found in between(base, yardstick).differences
-        # Which node of one kind a run gets is part of how far runs differ.
-        if found.kind != "nodes"
-    }
-    if kinds:
-        raise UserError(
-            f"--yardstick {yardstick.run.plan.run_id} differs from {base.run.plan.run_id} in "
-            f"{listing(sorted(kinds))}, so that it would not show how far runs of one version "
-            "differ: give runs of BASE's version, with its settings and hardware"
-        )
 
 
 def _refuse_other_input(base: MeasuredRun, new: MeasuredRun) -> None:

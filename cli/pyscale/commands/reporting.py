@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from pyscale.analysis.grid.findings import grid_findings_of_table
@@ -11,7 +10,6 @@ from pyscale.analysis.grid.tablepoints import trials_of_sizes
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.analysis.walltimes import is_interleaved
 from pyscale.archive.archive import archive
-from pyscale.archive.fields import REMAINS
 from pyscale.commands.severalruns import report_several
 from pyscale.console import answer, talk
 from pyscale.errors import UserError, why_no_name
@@ -49,7 +47,6 @@ def report_runs(
     options: ReportOptions = USUAL,
     *,
     archived: bool = False,
-    masked: bool = False,
     verbose: bool = False,
 ) -> None:
     """Write the report of each run, and print its verdict; several are compared with the first."""
@@ -70,7 +67,7 @@ def report_runs(
         results = report_run(run, folder, options)
         _show(folder, results, verbose=verbose, with_quality=run.plan.truth is not None)
         if archived:
-            _archive(run, out, options, masked=masked)
+            _archive(run, out, options)
         folders.append(folder)
         found.append(results)
     if len(runs) > 1:
@@ -78,19 +75,23 @@ def report_runs(
         talk(f"comparison: {page}")
 
 
-def _archive(run: RunFolder, out: Path | None, options: ReportOptions, *, masked: bool) -> None:
-    """Put a run into one zip, and say what a masked one still tells."""
-    options = replace(options, own_references=not masked, pictures=not masked)
+TELLS = (
+    "the archive holds records and report as they are, with paths, pictures and the names of hosts "
+    "and people: to publish numbers, use `pyscale reference add`"
+)
+
+
+def _archive(run: RunFolder, out: Path | None, options: ReportOptions) -> None:
+    """Put a run into one zip, and say what it tells."""
 
     def make_report(copy: RunFolder) -> None:
         # The report of the run itself has told what is left out.
         report_run(copy, options=options, tell=lambda _sentence: None)
 
     with writing_into(out or run.path):
-        file = archive(run, out or run.path, make_report, masked=masked)
+        file = archive(run, out or run.path, make_report)
     talk(f"archive: {file}")
-    if masked:
-        talk(REMAINS)
+    talk(TELLS)
 
 
 def report_table(

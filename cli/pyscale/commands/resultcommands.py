@@ -25,7 +25,6 @@ def report(
         "NAME|none", "Others' results to show.", show_default="those of the same work"
     ),
     archive: bool = switch("--archive", "Also put each run into one zip, without its outputs."),
-    mask: bool = switch("--mask", "Replace paths and names of hosts and people in that zip."),
     form: Literal["cryosparc-like"] | None = option(
         "cryosparc-like",
         "Instead of a report, tests of the machine as JSON and CSV in CryoSPARC's shape.",
@@ -38,7 +37,7 @@ def report(
     Several runs are set side by side. --table reads wall times measured anywhere.
     """
     if form is not None:
-        if table is not None or count_retried or figures or archive or mask:
+        if table is not None or count_retried or figures or archive:
             raise typer.BadParameter(
                 "--format cryosparc-like writes no report: give runs and --out alone beside it"
             )
@@ -48,12 +47,8 @@ def report(
         return
     if table is not None and runs:
         raise typer.BadParameter("give runs, or --table with a table of wall times, not both")
-    if table is not None and (count_retried or archive or mask):
-        raise typer.BadParameter(
-            "a --table has no records: leave out --count-retried, --archive and --mask"
-        )
-    if mask and not archive:
-        raise typer.BadParameter("--mask is for the zip of --archive: give both")
+    if table is not None and (count_retried or archive):
+        raise typer.BadParameter("--table has no records: leave out --count-retried and --archive")
     from pyscale.commands import reporting
     from pyscale.evaluation.results import ReportOptions
 
@@ -66,18 +61,13 @@ def report(
     if table is not None:
         reporting.report_table(table, out, options, verbose=verbose)
         return
-    reporting.report_runs(
-        runs or [None], out, options, archived=archive, masked=mask, verbose=verbose
-    )
+    reporting.report_runs(runs or [None], out, options, archived=archive, verbose=verbose)
 
 
 def compare(
     base: str = argument("BASE", "Run, or a CSV of wall times.", default=...),
     new: str | None = argument("NEW", "Run or CSV to judge; none for a run of two versions."),
     at_least: str | None = option("SHARE", "Least change that counts, as in 0.05 (5%)."),
-    yardstick: list[str] | None = option(
-        "RUN", "Another run of BASE's version; a change must exceed how they differ. Repeatable."
-    ),
     fail_on: Literal["regression"] | None = option(
         "regression", "Exit code 1 where anything is worse."
     ),
@@ -90,7 +80,6 @@ def compare(
         comparing.compare(
             base,
             new,
-            yardsticks=yardstick or (),
             at_least=at_least,
             fail_on_regression=fail_on is not None,
             as_json=json,

@@ -34,11 +34,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
             "in seed=3; repeatable.",
             "--set",
         ),
-        "against": option(
-            "BASE",
-            "Measure another version of the stages too, pair by pair, and compare: a Python "
-            "environment, a folder of images, or a .toml of parameters.",
-        ),
         "with_system": option(None, "Measure the node too, in brief."),
     },
     "A step of your own": {
@@ -87,14 +82,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "Where tasks run": {
         "executor": option("", "This machine, or a cluster with Slurm."),
         "site": option("SITE", "Cluster: a shipped name, or your .toml."),
-        "layout": option(
-            "",
-            "Slurm starts workers as an array of jobs, or all in one job.",
-            show_default="the suite's",
-        ),
-        "allocation": option(
-            "", "Hold one Slurm job for all trials, or submit jobs for each.", show_default="hold"
-        ),
         "runtime": option("", "Tasks start in this environment, or in images."),
     },
     "Course of the run": {

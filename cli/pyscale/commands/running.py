@@ -22,11 +22,10 @@ from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run, of_dry_run, say
 from pyscale.errors import UserError, last_line
-from pyscale.evaluation.betweenversions import told_of_base
 from pyscale.executors.local import LocalExecutor
 from pyscale.executors.placement import local_placement
 from pyscale.executors.protocol import Executor
-from pyscale.executors.slurm import SlurmExecutor
+from pyscale.executors.slurmjobs import end_jobs
 from pyscale.interruption import ignored
 from pyscale.measuring.benchmark import benchmark, plan_run
 from pyscale.measuring.holding import Holder
@@ -48,12 +47,11 @@ from pyscale.report.wording import listing
 from pyscale.report.write import PAGE_NAME
 from pyscale.resources import shipped
 from pyscale.runtimes.frozen import freeze_containers
-from pyscale.sbatch.held import is_held
 from pyscale.sbatch.options import warn_of_no_gpus
 from pyscale.settings import Settings, load_settings
 from pyscale.store.allocations import set_cancelled
 from pyscale.store.folder import RunFolder, find_run
-from pyscale.store.journal import Journal, Listener
+from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here, written_by_owner_alone
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.store.retrying import fails_again
@@ -89,8 +87,6 @@ def start(
     _refuse_unfitting(settings, flags)
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
     refuse_other_work(plan)
-    if plan.base is not None:
-        talk(told_of_base(plan))
     warn_of_sharing(plan)
     on_site = () if plan.site is None else warn_of_no_gpus(plan, plan.site)
     for sentence in (*warn_of_too_many_workers(plan), *on_site):
@@ -188,22 +184,23 @@ def cancel(name: str | None) -> None:
     if state == "complete" or over:
         raise UserError(f"the run {run.path.name} is {state}: there is nothing to cancel")
     run.make_safe()
-    ended = None
-    if is_held(run.plan):
+    journal = Journal(run.journal_file)
+    if run.plan.site is not None:
         # First, as a pilot that begins and a pyscale that follows look for it. Both end by
         # themselves, and let go of the run.
         set_cancelled(run.path, cancelled=True)
-        ended = executor_for(run).end_all()
-    elif is_locked(run.path):
-        process = writer_here(run.path)
-        with suppress(psutil.NoSuchProcess):
-            process.terminate()
-        wait_until_ended([process])
-    with run_lock(run.path):
-        executor = executor_for(run)
-        ended = executor.end_all() if ended is None else ended
-        what = "processes" if executor.on_this_node else "jobs"
-        Journal(run.journal_file).append("run_cancelled", detail=f"{ended} {what} ended")
+        ended = end_jobs(run, lambda kind, detail: journal.append(kind, detail=detail))
+        with run_lock(run.path):
+            journal.append("run_cancelled", detail=f"{plural(ended, 'job')} ended")
+    else:
+        if is_locked(run.path):
+            process = writer_here(run.path)
+            with suppress(psutil.NoSuchProcess):
+                process.terminate()
+            wait_until_ended([process])
+        with run_lock(run.path):
+            ended = executor_for(run).end_all()
+            journal.append("run_cancelled", detail=f"{plural(ended, 'process')} ended")
     talk(f"cancelled; finish it with: pyscale resume {run.path.name}")
 
 
@@ -213,16 +210,14 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
     plan = run.plan
     with RunProgress(plan, Journal(run.journal_file).read()) as progress:
         try:
-            if is_held(plan):
+            if plan.site is not None:
                 incomplete, results = Holder(run, progress.hear).finish()
             else:
-                incomplete, results = benchmark(
-                    run, executor_for(run, progress.hear), progress.hear
-                )
+                incomplete, results = benchmark(run, executor_for(run), progress.hear)
         except KeyboardInterrupt:
             progress.stop()
             resume = f"pyscale resume {plan.run_id}"
-            if is_held(plan):
+            if plan.site is not None:
                 living = Course(Journal(run.journal_file).read()).allocations
                 talk(
                     f"no longer followed; job {min(living)} goes on. Follow it with: {resume}, or "
@@ -296,14 +291,10 @@ def _refuse_blind_gate(plan: Plan) -> None:
 
 def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:
     """Raise where what is asked for has no meaning where tasks run."""
-    of_cluster = [
-        f"--{name}" for name in ("site", "layout", "allocation") if flags[name] is not None
-    ]
-    if settings.executor == "local" and of_cluster:
-        tells = "tells" if len(of_cluster) == 1 else "tell"
+    if settings.executor == "local" and flags["site"] is not None:
         raise UserError(
-            f"{' and '.join(of_cluster)} {tells} of a cluster, and this run is on this machine: "
-            "add --executor slurm, or --emit-sbatch DIR to write scripts for it, or leave that out"
+            "--site tells of a cluster, and this run is on this machine: add --executor slurm, or "
+            "--emit-sbatch DIR to write scripts for it, or leave that out"
         )
     if settings.executor == "slurm" and "mps" in {settings.device, *settings.grid.get(DEVICE, ())}:
         raise UserError("--device mps is not available on Slurm clusters: use --device cuda or cpu")
@@ -329,17 +320,15 @@ def warn_of_sharing(plan: Plan) -> None:
         )
 
 
-def executor_for(run: RunFolder, *listeners: Listener) -> Executor:
-    """The executor that a run's plan names; listeners hear, say, that Slurm is silent."""
-    if run.plan.site is not None:
-        return SlurmExecutor(run, run.plan.site, Journal(run.journal_file, *listeners))
+def executor_for(run: RunFolder) -> Executor:
+    """What starts tasks of a run on this machine."""
     return LocalExecutor(run.path, cache(local_placement))
 
 
 def _detached(run: RunFolder) -> int:
     """Carry the run out in a process that outlives this shell; return once it has the run."""
     log_file = run.path / "orchestrator.log"
-    if is_held(run.plan):
+    if run.plan.site is not None:
         Holder(run, lambda _event: None).begin()
     # Its session has no terminal that could end, and a shell that does may tell it all the same.
     with log_file.open("ab") as log, ignored(signal.SIGHUP):
@@ -353,7 +342,7 @@ def _detached(run: RunFolder) -> int:
         )
     for _ in watch(run.path, recursive=False, rust_timeout=200, yield_on_timeout=True, step=5):
         # Its job is submitted, and lives whether anybody follows it or not.
-        if is_held(run.plan):
+        if run.plan.site is not None:
             break
         holder = lock_holder(run.path)
         if holder is not None and holder.pid == process.pid:

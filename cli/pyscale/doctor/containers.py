@@ -12,6 +12,7 @@ from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, refu
 from pyscale.doctor.subject import Subject
 from pyscale.errors import UserError
 from pyscale.images.engine import (
+    PROGRAM,
     Engine,
     Lack,
     find_engine,
@@ -38,7 +39,7 @@ def containers(subject: Subject) -> Iterator[Finding]:
     engine = find_engine()
     setuid = installed_setuid(engine)
     how = "setuid" if setuid else "without setuid, in user namespaces"
-    said = f"{engine.name} {engine.version} at {engine.program}, installed {how}"
+    said = f"{engine.named} at {engine.program}, installed {how}"
     yield ok("container.engine", said)
     if not setuid:
         yield user_namespaces(lack_of_user_namespaces(), needed=needed)
@@ -59,11 +60,8 @@ def installed_setuid(engine: Engine) -> bool:
     """Whether the program was installed to mount images as root for any user."""
     told = ran([engine.program, "buildcfg"]).stdout
     places = dict(line.partition("=")[::2] for line in told.splitlines())
-    for name in ("apptainer", "singularity"):
-        starter = Path(places.get("LIBEXECDIR", "/usr/libexec")) / name / "bin" / "starter-suid"
-        if starter.is_file() and starter.stat().st_mode & stat.S_ISUID:
-            return True
-    return False
+    starter = Path(places.get("LIBEXECDIR", "/usr/libexec")) / PROGRAM / "bin" / "starter-suid"
+    return starter.is_file() and bool(starter.stat().st_mode & stat.S_ISUID)
 
 
 def user_namespaces(lack: Lack | None, *, needed: bool) -> Finding:

@@ -105,15 +105,11 @@ def time_limit(request: JobRequest) -> Iterator[Finding]:
             yield problem(
                 f"slurm.time.{request.entries[0].name}",
                 f"a job of {names} asks for {asked}, but {where} allows {' or '.join(values)}",
-                lower_time(request),
+                LOWER_TIME,
             )
 
 
-def lower_time(request: JobRequest) -> str:
-    """What to do where a job asks for more time than it may."""
-    return (
-        f"lower {request.time_setting} in the site's file, or name another partition or qos there"
-    )
+LOWER_TIME = "lower hold_limit_hours in the site's file, or name another partition or qos there"
 
 
 def account_of_user(account: str) -> Iterator[Finding]:
@@ -137,12 +133,6 @@ def account_of_user(account: str) -> Iterator[Finding]:
             f"{user} may not use the account {account}; allowed: {', '.join(known)}",
             "name one of these in the site's file, or ask the staff",
         )
-
-
-def most_of_an_array() -> str:
-    """How large an array may be, to be added to a complaint; empty where Slurm does not tell."""
-    most = _configured("MaxArraySize")
-    return f"; MaxArraySize is {most}" if most.isdigit() else ""
 
 
 def _configured(option: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyscale.doctor.elsewhere import account_of_user, lower_time, most_of_an_array, time_limit
+from pyscale.doctor.elsewhere import LOWER_TIME, account_of_user, time_limit
 from pyscale.doctor.findings import (
     Finding,
     beside_the_point,
@@ -198,18 +198,11 @@ def _submission(request: JobRequest) -> Finding:
         return problem(
             check,
             f"Slurm refuses {asked} for its time ({answer.complaint})",
-            lower_time(request),
-        )
-    if request.tasks > 1 and _tested(request.without("array")).code == 0:
-        return problem(
-            check,
-            f"Slurm refuses an array of {request.tasks} jobs of {names} "
-            f"({answer.complaint}{most_of_an_array()})",
-            "lower --workers or --set chunks_per_worker",
+            LOWER_TIME,
         )
     way_out = "change the site's file, or the options of this command"
     if request.options.get("ntasks") != "1":
-        way_out = "lower --workers, use --layout array, or change the site's file"
+        way_out = "lower --workers, or change the site's file"
     return problem(check, f"Slurm refuses {asked} ({answer.complaint})", way_out)
 
 

@@ -62,8 +62,6 @@ def _in_image(entry: Entry, subject: Subject) -> list[Finding]:
         IMAGE_PYTHON,
     )
     order = {
-        "variable_prefix": engine.environment_prefix,
-        "option_prefix": engine.option_prefix,
         "passed": (*SLURM_VARIABLES, *THREAD_VARIABLES, *AMD_VARIABLES),
         "gpu": entry.device == "cuda",
         "scratch_prefix": "pyscale-doctor-",

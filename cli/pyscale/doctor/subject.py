@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 
 from pyscale.images.catalog import image_for
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.transfer import with_images_here
+from pyscale.images.pull import with_images_here
 from pyscale.planning.plan import Plan
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
@@ -119,7 +119,7 @@ class Subject(Record):
         """What a run of a suite would ask of a machine; its movie need not be there."""
         fitting = len(first_threads(usable_cpus())) // settings.cpus_per_worker
         suite = measured_suite(load_suite(suite_name), settings, None)
-        suite = with_images_here(suite, ImageFolder(settings.images_folder), None)
+        suite = with_images_here(suite, ImageFolder(settings.images_folder), pulls=False)
         alone = suite.data == "place"
         workers = settings.workers or ((1,) if alone else powers_of_two(max(1, fitting)))
         dataset, own_data = None, {}

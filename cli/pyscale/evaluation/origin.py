@@ -19,7 +19,6 @@ from pyscale.references.workid import work_id_of
 from pyscale.report.context import Command, Node, ReportContext, Work
 from pyscale.report.wording import ABSENT
 from pyscale.resources import shipped
-from pyscale.sbatch.held import is_held
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
@@ -50,7 +49,7 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
         settings={
             "executor": settings["executor"],
             **cluster,
-            **({"allocation": _allocation(run)} if is_held(plan) else {}),
+            **({"allocation": _allocation(run)} if plan.site else {}),
             "runtime": settings["runtime"],
             "cores and threads of each worker": plan.threads_in_words,
             **({} if plan.movie is None else of_movie),
@@ -87,19 +86,16 @@ def nodes(manifest: Mapping[str, Any], tasks: pl.DataFrame) -> tuple[Node, ...]:
 def facts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Input, code, images, versions and settings, each by name and value."""
     entries = {trial.entry for trial in plan.trials}
+    versions = manifest["entry_versions"] or manifest["versions"]
     found = {
         "Input": dict(_input(plan, manifest["input"]["files"])),
         "Folder measured": {"path": str(plan.place)} if plan.place else {},
         "Code": dict(_code(manifest)),
-        "Measured against": {} if plan.base is None else {"base": str(plan.base)},
         "Images": dict(_images(manifest["containers"] or {})),
         **{
-            f"Versions in {stage}{which}": dict(versions.get(stage, {}))
-            for stage in dict.fromkeys(map(plan.suite.stage_name, plan.suite.stages))
-            for which, versions in (
-                ("", manifest["versions"]),
-                (", base", (manifest.get("base") or {}).get("versions", {})),
-            )
+            f"Versions in {name}": dict(versions[name])
+            for name in dict.fromkeys([*map(plan.suite.stage_name, plan.suite.stages), *versions])
+            if name in versions
         },
         "Settings": facts_of(plan, manifest, (), entries)["settings"],
     }

@@ -27,10 +27,11 @@ from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 from pyscale.analysis.workers import worker_table
 from pyscale.console import talk
-from pyscale.evaluation.betweenversions import between_versions
+from pyscale.evaluation.betweenpoints import between_points
 from pyscale.evaluation.cost import prices_of
 from pyscale.evaluation.origin import context_of
 from pyscale.evaluation.runline import next_runs
+from pyscale.planning.gridaxes import VERSIONS
 from pyscale.planning.plan import Plan
 from pyscale.planning.traits import measures_alone, stands_apart
 from pyscale.references.files import all_references
@@ -74,8 +75,6 @@ class ReportOptions:
     """References to show though their work is another; "none" shows none at all."""
     own_references: bool = True
     """Whether the user's own references stand beside it, and not those of pyscale alone."""
-    pictures: bool = True
-    """Whether the page may show what is on the movie."""
 
 
 USUAL = ReportOptions()
@@ -108,6 +107,12 @@ def results_of(
     # points of a grid of loading by how fast and how diverse they are; and images that ranks
     # reconstruct by the components of an iteration.
     apart = run.plan.entries_that(stands_apart)
+    # A call of a model is no other in another version, whose times are compared as they are.
+    apart |= {
+        trial.entry
+        for trial in run.plan.trials
+        if (point := suite.stages[trial.entry].point) and point.keys() <= {*VERSIONS}
+    }
 
     def find_grids(table: pl.DataFrame) -> tuple[GridFindings, ...]:
         return grid_findings(
@@ -134,7 +139,8 @@ def results_of(
         count_retried=options.count_retried,
     )
     machine = machine_findings(
-        *(tables.timings, tasks, spans, tables.sources.places),
+        tables.timings,
+        tables.sources.places,
         measuring=run.plan.entries_that(measures_alone),
         sizes=sizes,
     )
@@ -171,7 +177,9 @@ def results_of(
             cores_of(context),
         ),
         measured=measured_points(measured_trials(tables.measures, trials)),
-        versions=between_versions(run.plan, manifest, tasks, trials),
+        versions=between_points(run.plan, manifest, tasks, trials)
+        if suite.versus in VERSIONS
+        else None,
     )
 
 
@@ -265,9 +273,8 @@ def how_held(plan: Plan) -> Held | None:
     """How long workers held their cores; None where a job had more than it asked for."""
     if plan.site is None:
         return "machine"
-    layouts = {trial.layout for trial in plan.trials}
-    if len(layouts) != 1:
+    if len({trial.meets for trial in plan.trials}) != 1:
         return None
     if any(request.exclusive for request in (plan.site.request, *plan.site.override)):
         return None
-    return "gang" if "gang" in layouts else "task"
+    return "gang" if plan.trials[0].meets else "task"

@@ -20,6 +20,7 @@ from pyscale.analysis.trials import trial_table
 from pyscale.console import talk
 from pyscale.errors import UserError
 from pyscale.evaluation.runfacts import Facts, differences, facts
+from pyscale.evaluation.runline import interleaved_line
 from pyscale.planning.traits import shares_windows, stands_apart
 from pyscale.references.workid import size_ids_of
 from pyscale.report.comparison import ComparisonContext, OutputComparison
@@ -138,6 +139,7 @@ def between(base: MeasuredRun, new: MeasuredRun) -> ComparisonContext:
         base=base.run.plan.title,
         new=new.run.plan.title,
         measured_here=True,
+        interleaved=interleaved_line(base.run.plan),
         nothing_in_common=nothing_in_common(base, new),
         differences=tuple(differences(base.facts(shared), new.facts(shared))),
         uncommitted=commits[0] == commits[1] and bool(commits[0][1]),

@@ -18,7 +18,7 @@ Facts = dict[Kind, dict[str, str]]
 """Name and value, in the order to print."""
 
 SETTINGS = (
-    *("executor", "runtime", "device", "cache", "cpus_per_worker", "chunks_per_worker", "layout"),
+    *("executor", "runtime", "device", "cache", "cpus_per_worker", "chunks_per_worker"),
     "seed",
 )
 """Settings that can change a time. Worker counts and repeats do not: configurations are compared

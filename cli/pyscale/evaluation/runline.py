@@ -10,9 +10,8 @@ from typing import Any
 from pyscale.analysis.advice import Choice, Objective
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.experiments import ORDER, Experiment, experiments
-from pyscale.planning.baseversion import without_base
 from pyscale.planning.grid import is_of
-from pyscale.planning.gridaxes import AXES_OF_ALL, DEVICE
+from pyscale.planning.gridaxes import AXES_OF_ALL, DEVICE, version_axes
 from pyscale.planning.ownstep import words_for
 from pyscale.planning.plan import Plan
 from pyscale.planning.resolve_grid import without_system
@@ -22,11 +21,12 @@ from pyscale.planning.traits import DATA
 from pyscale.report.advice import limits_near
 from pyscale.report.curves import Curve
 from pyscale.settings import ENVIRONMENT_PREFIX, SET, Settings, flag_of
+from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import plural
 
 ALIKE = (
     *("truth", "axes", "device", "cpus_per_worker", "cache", "executor", "site"),
-    *("layout", "allocation", "chunks_per_worker", "scaling", "runtime", "against"),
+    *("chunks_per_worker", "scaling", "runtime"),
     *("unlocked_images", "seed"),
 )
 """Settings in which two such runs must not differ; each has a flag."""
@@ -39,12 +39,7 @@ def run_line(plan: Plan, entries: Sequence[str], experiment: Experiment) -> str:
     settings = dict(plan.settings)
     if experiment.windows is not None:
         settings["chunks_per_worker"] = experiment.windows
-        if any(trial.layout == "gang" for trial in plan.trials if trial.entry in entries):
-            # The ranks of a gang have one window each.
-            settings["layout"] = "array"
-    # Both versions of an entry are measured by the name of the new one.
-    named = dict.fromkeys(plan.suite.stages[entry].version_of or entry for entry in entries)
-    only = [] if {*named} == {*_own(plan).stages} else [*named]
+    only = [] if {*entries} == {*_own(plan).stages} else [*entries]
     return _line(plan, settings, only, experiment.workers, experiment.repeats)
 
 
@@ -65,6 +60,20 @@ def repeat_line(plan: Plan) -> str:
     # The folder of the runs may be another where this is repeated.
     machine += ["--set", f"path={plan.place}"] if plan.settings.get("path") and plan.place else []
     return " ".join([line, *([shlex.join(machine)] if machine else [])])
+
+
+def interleaved_line(plan: Plan) -> str | None:
+    """Write the line that measures two versions in the same blocks; None where none can."""
+    stages = [load_stage(name) for name in dict.fromkeys(trial.stage for trial in plan.trials)]
+    if any(stage.runs_outside for stage in stages):
+        versions = "environment=OLD,NEW"
+    elif not any(map(version_axes, stages)):
+        return None
+    elif plan.settings["runtime"] == "native":
+        versions = "python=OLD/bin/python,NEW/bin/python"
+    else:
+        versions = "image=OLD.sif,NEW.sif"
+    return f"{repeat_line(plan)} --grid {versions}"
 
 
 def _line(
@@ -98,8 +107,7 @@ def suite_argument(plan: Plan) -> str:
 
 def _own(plan: Plan) -> Suite:
     """The suite that was named, without what was measured beside it."""
-    suite = without_base(plan.suite)
-    return without_system(suite) if plan.settings.get("with_system") else suite
+    return without_system(plan.suite) if plan.settings.get("with_system") else plan.suite
 
 
 def _flags(settings: Mapping[str, Any], suite: Suite, only: Sequence[str]) -> list[str]:

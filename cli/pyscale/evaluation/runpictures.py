@@ -33,13 +33,7 @@ def pictures_of(run: RunFolder, tell: Callable[[str], object] = talk) -> picture
 
 
 def _pictures(run: RunFolder) -> pictures.Pictures | None:
-    kept = [
-        trial
-        for trial in run.plan.trials
-        if trial.is_reference
-        and run.plan.suite.stages[trial.entry].version_of is None
-        and run.output(trial).is_dir()
-    ]
+    kept = [trial for trial in run.plan.trials if trial.is_reference and run.output(trial).is_dir()]
     track = next((trial for trial in kept if trial.stage == "track"), None)
     fed_by = {item.from_trial for item in track.inputs} if track else set()
     found = [trial for trial in kept if trial.stage == "segment"]

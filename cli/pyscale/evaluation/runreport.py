@@ -26,8 +26,7 @@ def report_run(
     """Write the report of a run, at its end or not, and describe the run's folder as it is then."""
     home = tables_folder(run, folder)
     results = results_of(run, home, options, tell=tell)
-    if options.pictures:
-        results = replace(results, pictures=pictures_of(run, tell))
+    results = replace(results, pictures=pictures_of(run, tell))
     write_report(
         folder or run.report,
         results,

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from pyscale_stages.binds import OPTION_PREFIX, VARIABLE_PREFIX
 from pyscale_stages.measure.nodename import host_name
 
 AMD_DEVICE = Path("/dev/kfd")
@@ -28,14 +29,13 @@ _NAME = re.compile(r"pyscale-[0-9a-f]{8}-([0-9]+)-\w+")
 def prepared(container: Mapping[str, Any], own: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """Yield the environment that starts an order's `container`; its scratch folder goes with it."""
     inside = {name: os.environ[name] for name in container["passed"] if name in os.environ}
-    prefix, option = container["variable_prefix"], container["option_prefix"]
     # A container's own /tmp lies in memory, with room for 64 MB in some installations.
     with scratch(container["scratch_prefix"]) as folder:
         yield {
             **os.environ,
-            **{prefix + name: value for name, value in (inside | dict(own)).items()},
-            option + "WORKDIR": folder,
-            **({option + _gpu_option(): "1"} if container["gpu"] else {}),
+            **{VARIABLE_PREFIX + name: value for name, value in (inside | dict(own)).items()},
+            OPTION_PREFIX + "WORKDIR": folder,
+            **({OPTION_PREFIX + _gpu_option(): "1"} if container["gpu"] else {}),
         }
 
 

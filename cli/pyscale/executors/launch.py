@@ -22,7 +22,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pyscale.executors.clock import Offset, offset_to
 from pyscale.executors.node_prolog import do_once_on_this_node
 from pyscale.executors.rankend import tell_other_ranks
 from pyscale.interruption import end_with_parent, killed_by
@@ -111,13 +110,12 @@ def stands(task: Path, order: Order) -> bool:
 
 
 def _run(task: Path, order: Order, environment: dict[str, str], begin_utc: datetime) -> int:
-    clock = offset_to(order["clock"]) if order["clock"] else None
     spawn_utc = datetime.now(UTC)
     process = started(task, order, environment)
     if process is None:
         return EXIT_NO_PROGRAM
     signal.signal(signal.SIGTERM, lambda received, _frame: process.send_signal(received))
-    write_launch(task, order, process.pid, (begin_utc, spawn_utc), clock)
+    write_launch(task, order, process.pid, (begin_utc, spawn_utc))
     with guarded(process.pid, order):
         return process.wait()
 
@@ -126,7 +124,9 @@ def started(
     folder: Path, order: Order, environment: dict[str, str]
 ) -> subprocess.Popen[bytes] | None:
     """Start the process of an order; None, and `stderr` says why, where that cannot be."""
-    prefix = order["container"]["variable_prefix"] if order["container"] else ""
+    from pyscale_stages.binds import VARIABLE_PREFIX
+
+    prefix = VARIABLE_PREFIX if order["container"] else ""
     with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
         # Last of all: the task's own time counts from here.
         environment[prefix + SPAWN_VARIABLE] = repr(time.monotonic())
@@ -156,11 +156,9 @@ def write_launch(
     order: Order,
     pid: int,
     times: tuple[datetime, datetime],
-    clock: Offset | None = None,
 ) -> None:
     """Record that the process of an order is there, and when its launcher and it began."""
     begin_utc, spawn_utc = times
-    array = os.environ.get("SLURM_ARRAY_JOB_ID")
     _write(
         task / "launch.json",
         token=order["token"],
@@ -168,11 +166,7 @@ def write_launch(
         pid=pid,
         node=node_name(),
         spawn_utc=spawn_utc.isoformat(),
-        # As squeue names it: 17, or 17_3 for an element of an array.
-        job_id=f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}"
-        if array
-        else os.environ.get("SLURM_JOB_ID"),
-        clock=clock._asdict() if clock else None,
+        job_id=os.environ.get("SLURM_JOB_ID"),
         cpus=sorted(os.sched_getaffinity(0)),
     )
 

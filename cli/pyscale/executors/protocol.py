@@ -27,8 +27,6 @@ class Batch:
     at_once: int
     submitted: Callable[[Mapping[str, str]], None]
     """To be told of the jobs, by task, as soon as they are submitted."""
-    taken_up: Callable[[], None]
-    """To be told when tasks are found running and are waited for, and not started."""
     threads: int = 1
 
 
@@ -45,16 +43,6 @@ class Executor(ABC):
     @abstractmethod
     def end_all(self) -> int:
         """End everything that runs for this run; return how many processes or jobs."""
-
-    # What follows is of a place where tasks start at once and end with their pyscale.
-
-    def queue(self, batch: Batch) -> str | None:  # noqa: ARG002 - for those that have a queue
-        """Queue the tasks of a batch behind all others, and do not wait; say why if that fails."""
-        return "tasks start at once here"
-
-    def take_up(self, batch: Batch) -> bool:  # noqa: ARG002 - for those whose tasks go on
-        """Wait for tasks that an earlier pyscale started; False where none was left running."""
-        return False
 
     def end_strays(self) -> int:
         """End what a dead pyscale left of this run and nothing can take up; return how many."""

@@ -1,23 +1,21 @@
-"""Live jobs of a run, by few questions to Slurm, and causes of those that left no record."""
+"""Live jobs of a run, by few questions to Slurm."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-from pyscale.slurm.accounts import JobEnd, ends_of
-from pyscale.slurm.endings import cause_of, ended_by_slurm
-from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_of, jobs_named
+from pyscale.errors import UserError
+from pyscale.slurm.queue import QueuedJob, SlurmSilent, cancel, job_name, jobs_named
+from pyscale.store.folder import RunFolder
 from pyscale.store.journal import EventKind
-from pyscale.store.taskfiles import read_task
-from pyscale_stages.contract import TaskError
 
 POLL_S = 2.0
 """Between questions while tasks run: their records tell sooner, so the controller is spared."""
-GRACE_S = 5.0
-"""How long a record may be on its way after its job has ended, on a filesystem that nodes share."""
+TO_END_S = 120.0
+"""How long jobs may take to end: Slurm itself gives them 30 s between asking and killing."""
+Tell = Callable[[EventKind, str], object]
 
 
 class JobBook:
@@ -26,7 +24,7 @@ class JobBook:
     `tell` hears of an event's kind and detail when Slurm falls silent and when it answers again.
     """
 
-    def __init__(self, name: str, tell: Callable[[EventKind, str], object]) -> None:
+    def __init__(self, name: str, tell: Tell) -> None:
         self._name = name
         self._tell = tell
         self._jobs: dict[str, QueuedJob] = {}
@@ -35,14 +33,16 @@ class JobBook:
         self._silent = False
         # Rises with each answer; while Slurm is silent it stays.
         self.answers = 0
-        self._ends: dict[str, JobEnd] = {}
-        self._ends_at = -1
 
     def look(self) -> dict[str, QueuedJob]:
         """Jobs as Slurm last told them, asked anew where that was a while ago."""
         if time.monotonic() - self._asked_s >= POLL_S:
             self.refresh()
         return self._jobs
+
+    def living(self) -> set[str]:
+        """Ids of those that have not ended, as Slurm last told."""
+        return {job_id for job_id, job in self._jobs.items() if job.alive}
 
     def refresh(self) -> bool:
         """Ask now; return whether Slurm answers."""
@@ -67,50 +67,29 @@ class JobBook:
             threading.Event().wait(POLL_S)
         return self._jobs
 
-    def cause(self, job_id: str, folder: Path) -> TaskError:
-        """Why a task's job left no record: the queue remembers a while, accounts for long."""
-        return cause_of(job_id, *self._seen(job_id, folder))
 
-    def ended_by_slurm(self, job_id: str, folder: Path) -> TaskError | None:
-        """Why Slurm ended a task's job; None where it did not."""
-        return ended_by_slurm(job_id, *self._seen(job_id, folder))
+def end_jobs(run: RunFolder, tell: Tell) -> int:
+    """Cancel every job of a run and return when Slurm has ended them; say how many there were."""
+    name = job_name(run.plan.run_id)
+    book = JobBook(name, tell)
+    try:
+        # Not by the book, which waits for an answer however long that takes.
+        living = {job_id for job_id, job in jobs_named(name).items() if job.alive}
+        if living:
+            cancel(living)
+    except SlurmSilent as silent:
+        raise _may_still_run(run, str(silent)) from silent
+    deadline = time.monotonic() + TO_END_S
+    while living and not (book.refresh() and living.isdisjoint(book.living())):
+        if time.monotonic() > deadline:
+            raise _may_still_run(run, f"they had not ended after {TO_END_S:g} s")
+        # Nothing tells when a job has ended that leaves no record.
+        threading.Event().wait(POLL_S / 4)
+    return len(living)
 
-    def _seen(self, job_id: str, folder: Path) -> tuple[QueuedJob | None, JobEnd | None, str]:
-        """What the queue and the accounts say of a job, and the node where its task began."""
-        job = job_of(self.look(), job_id)
-        if self._ends_at != self.answers:
-            # Accounts are asked once for all jobs of the run, however many were lost together.
-            self._ends = ends_of({job_id, *self._jobs})
-            self._ends_at = self.answers
-        # Slurm does not tell it of a job that has several nodes.
-        launch = read_task(folder).launch
-        return job, self._ends.get(job_id), launch.node if launch is not None else ""
 
-
-class SlurmJob:
-    """The job of one task."""
-
-    def __init__(self, job_id: str, book: JobBook) -> None:
-        self._id = job_id
-        self._book = book
-        self._gone_s: float | None = None
-        self._gone_at = 0
-
-    def is_alive(self, folder: Path) -> bool:
-        """Whether the job may still leave a record."""
-        # It has gone when two answers of Slurm say so and its record had time to arrive.
-        job = job_of(self._book.look(), self._id)
-        if self._book.answers == 0 or (job is not None and job.alive):
-            self._gone_s = None
-            return True
-        if self._gone_s is None:
-            self._gone_s, self._gone_at = time.monotonic(), self._book.answers
-        if self._book.answers == self._gone_at or time.monotonic() - self._gone_s < GRACE_S:
-            return True
-        # Listing a folder makes a network filesystem look again for files that were not there.
-        next(folder.iterdir(), None)
-        return False
-
-    def why_gone(self, folder: Path) -> TaskError:
-        """Why it ended without a record."""
-        return self._book.cause(self._id, folder)
+def _may_still_run(run: RunFolder, why: str) -> UserError:
+    return UserError(
+        f"jobs of this run may still run ({why}): see `squeue --name={job_name(run.plan.run_id)}`, "
+        f"and run `pyscale cancel {run.path.name}` again later"
+    )

@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pyscale.executors.clock import telling_time
 from pyscale.executors.protocol import Batch, Executor
 from pyscale.executors.stepcommand import step_command, step_environment
 from pyscale.executors.stepends import PERIOD_S, AllocationEndedError, Step, StepLog, own_state
@@ -39,18 +38,17 @@ class StepExecutor(Executor):
         """Keep as many steps running as the batch allows, until all its tasks have ended."""
         forget_jobs(self._run.trial(batch.trial), batch.name)
         gang = Submission.of(batch).is_gang
-        with telling_time() as clock:
 
-            def start(slots: Mapping[Group, int]) -> Mapping[Path, Step]:
-                jobs: dict[Path, Step] = {}
-                for tasks, slot in slots.items():
-                    # The ranks of a gang start together, so none of them waits for a slot.
-                    step = self._start(batch, tasks, clock, None if gang else slot)
-                    jobs |= dict.fromkeys(tasks, step)
-                return jobs
+        def start(slots: Mapping[Group, int]) -> Mapping[Path, Step]:
+            jobs: dict[Path, Step] = {}
+            for tasks, slot in slots.items():
+                # The ranks of a gang start together, so none of them waits for a slot.
+                step = self._start(batch, tasks, None if gang else slot)
+                jobs |= dict.fromkeys(tasks, step)
+            return jobs
 
-            groups = [tuple(batch.orders)] if gang else [(folder,) for folder in batch.orders]
-            keep_busy(groups, 1 if gang else batch.at_once, start, self._settled)
+        groups = [tuple(batch.orders)] if gang else [(folder,) for folder in batch.orders]
+        keep_busy(groups, 1 if gang else batch.at_once, start, self._settled)
 
     def end_all(self) -> int:
         """End the steps of this job, and take back the orders of their tasks."""
@@ -64,9 +62,9 @@ class StepExecutor(Executor):
             step.wait()
         return len(living)
 
-    def _start(self, batch: Batch, tasks: Sequence[Path], clock: str, slot: int | None) -> Step:
+    def _start(self, batch: Batch, tasks: Sequence[Path], slot: int | None) -> Step:
         asked = Submission.of(batch).requested(self._site)
-        known = {"requested": asked, "clock": clock, "slot": slot}
+        known = {"requested": asked, "slot": slot}
         # A Ctrl-C between the start of a step and its record would leave it unknown.
         with blocked(*ENDING):
             tokens = {

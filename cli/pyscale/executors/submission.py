@@ -16,11 +16,11 @@ from pyscale.executors.protocol import WINDOWS, Batch
 from pyscale.executors.submitted import command_line
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
-from pyscale.sbatch.options import Allocation, allocation, slurm_options
+from pyscale.sbatch.options import Allocation, allocation
 from pyscale.slurm.absence import ControllerAwayError, is_away
 from pyscale.slurm.commands import words_of
-from pyscale.slurm.queue import job_name
 from pyscale.store.records import Requested
+from pyscale_stages.binds import OPTION_PREFIX
 from pyscale_stages.registry import load_stage
 
 OF_THE_CLUSTER = ("SLURM_CLUSTERS", "SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
@@ -49,8 +49,8 @@ class Submission:
 
     @property
     def is_gang(self) -> bool:
-        """Whether the tasks are ranks of one job, and not jobs of an array."""
-        return self.trial.layout == "gang" and self.batch_name == WINDOWS
+        """Whether the tasks are ranks of one step, and not steps of their own."""
+        return self.trial.meets and self.batch_name == WINDOWS
 
     def asked(self, site: Site) -> Allocation:
         """What one task asks of a site; joining windows and comparing outputs needs no GPU."""
@@ -68,10 +68,6 @@ class Submission:
             gpus=asked.gpus,
         )
 
-    def options(self, site: Site) -> dict[str, str | None]:
-        """Options of sbatch for one task, or for all ranks of a gang."""
-        return slurm_options(site, self.asked(site), self.tasks if self.is_gang else 1)
-
 
 def submissions(plan: Plan, trial: Trial) -> Iterator[Submission]:
     """All that a trial submits, in the order in which it does: its windows come first."""
@@ -84,26 +80,6 @@ def submissions(plan: Plan, trial: Trial) -> Iterator[Submission]:
 def asked_by_window(plan: Plan, trial: Trial, site: Site) -> Allocation:
     """What one window of a trial asks of a site."""
     return next(submissions(plan, trial)).asked(site)
-
-
-def parameters(
-    site: Site, submission: Submission, *, run_id: str, behind: str | None = None
-) -> dict[str, Any]:
-    """What submitit's Slurm executor is told to submit tasks, `behind` the end of a job."""
-    trial, gang = submission.trial, submission.is_gang
-    # Slurm does not hand the number of cores on from the job to its ranks.
-    of_ranks = [f"--cpus-per-task={submission.asked(site).cpus}", *WITHOUT_RANK_FAILURE]
-    return {
-        "job_name": job_name(run_id),
-        "comment": f"{trial.id}/{submission.batch_name}",
-        "array_parallelism": submission.at_once,
-        "setup": setup_lines(site, in_image=trial.image is not None) or None,
-        "use_srun": gang,
-        "srun_args": of_ranks if gang else None,
-        # submitit would ask for a wckey of its own name, which accounts need not have.
-        "wckey": None,
-        "additional_parameters": of_sbatch(submission.options(site), behind),
-    }
 
 
 def submit(
@@ -162,17 +138,10 @@ def setup_lines(site: Site, *, in_image: bool) -> list[str]:
         lines += [f'export TMPDIR="{site.scratch}"', 'mkdir -p -- "$TMPDIR"']
     if in_image and site.binds:
         # The container program adds these to what each task's own command line binds.
-        variable = f"{site.container_program.upper()}_BIND"
+        variable = f"{OPTION_PREFIX}BIND"
         binds = ",".join(f"{path}:{path}:ro" for path in site.binds)
         lines.append(f'export {variable}="${{{variable}:+${variable},}}{binds}"')
     return lines
-
-
-def script(site: Site, submission: Submission, *, run_id: str, folder: Path) -> str:
-    """The text that submitit, with its own files in a folder, gives to sbatch for a batch."""
-    arrayed = submission.tasks > 1 and not submission.is_gang
-    asked = parameters(site, submission, run_id=run_id)
-    return script_of(asked, folder, submission.tasks if arrayed else None)
 
 
 def script_of(asked: Mapping[str, Any], folder: Path, map_count: int | None = None) -> str:

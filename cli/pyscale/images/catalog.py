@@ -1,49 +1,53 @@
-"""The images of `containers/images.toml`, and which of them runs an entry."""
+"""The images that stages declare, and which of them runs an entry."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
-
 from pyscale.errors import UserError
+from pyscale.images.packages import folder_of_another
 from pyscale.resources import shipped
-from pyscale_stages.contract import Device, Record, Stage, StageParams
+from pyscale_stages.contract import Device, Stage, StageParams
+from pyscale_stages.errors import MissingPart
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import IN_EVERY_IMAGE
+from pyscale_stages.registry import load_stage, others_stages, stage_names
 from pyscale_stages.wording import did_you_mean
 
 
-def definition_file(name: str) -> Path:
-    """An Apptainer definition in `containers/`."""
-    return shipped("containers") / f"{name}.def"
+@dataclass(frozen=True)
+class ImageDefinition:
+    """One image: what its stage declares of it, for one kind of device."""
 
-
-class ImageDefinition(Record):
-    """One image: a definition file, its requirements and its lock."""
-
-    name: str = Field(description="Name of the image, and of its SIF without the ending")
-    stage: str = Field(description="Stage that the image runs")
-    definition: str = Field(description="Stem of the definition file in `containers/`")
-    device: Literal["cpu", "cuda"] = Field("cpu", description="What its libraries are built for")
-    debian: tuple[str, ...] = Field((), description="Debian packages that it adds to the base")
-    maven: tuple[str, ...] = Field((), description="Maven coordinates of its Java libraries")
+    name: str
+    """Name of the image, and of its SIF without the ending."""
+    stage: str
+    """Stage that the image runs."""
+    image: Image
+    device: Literal["cpu", "cuda"] = "cpu"
+    """What its libraries are built for."""
 
     @property
-    def definition_file(self) -> Path:
-        """The Apptainer definition of the image's libraries."""
-        return definition_file(self.definition)
-
-    @property
-    def requirements_file(self) -> Path:
+    def requirements(self) -> tuple[str, ...]:
         """What the lock is made from."""
-        return shipped("containers") / "requirements" / f"{self.definition}.in"
+        more = self.image.cuda or () if self.device == "cuda" else ()
+        return (*IN_EVERY_IMAGE, *self.image.requirements, *more)
+
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """Modules that its build imports."""
+        return self.image.imports or load_stage(self.stage).modules
 
     @property
     def lock_file(self) -> Path:
         """Every Python package of the image, with version and sha256."""
+        if self.stage in others_stages():
+            return folder_of_another(self.stage) / f"{self.name}.lock.txt"
         return shipped("containers") / "locks" / f"{self.name}.txt"
 
     @property
@@ -54,11 +58,21 @@ class ImageDefinition(Record):
 
 @cache
 def catalog() -> dict[str, ImageDefinition]:
-    """Every image by name, in the order of the file."""
-    text = (shipped("containers") / "images.toml").read_text(encoding="utf-8")
-    return {
-        name: ImageDefinition(name=name, **values) for name, values in tomllib.loads(text).items()
-    }
+    """Every image by name, in the order of the stages."""
+    found = {}
+    for stage_name in stage_names():
+        stage = None
+        # A package whose stage is broken is told of where that is used.
+        with suppress(MissingPart):
+            stage = load_stage(stage_name)
+        if stage is None or stage.image is None:
+            continue
+        for name, image in {stage.name: stage.image, **stage.other_images}.items():
+            found[name] = ImageDefinition(name, stage.name, image)
+            if image.cuda is not None:
+                cuda = f"{name}-cuda"
+                found[cuda] = ImageDefinition(cuda, stage.name, image, "cuda")
+    return found
 
 
 def definitions(names: Sequence[str]) -> list[ImageDefinition]:
@@ -80,7 +94,7 @@ def image_for(
     known = catalog()
     name = given.get(entry, given.get(stage.name))
     if name is None:
-        own = stage.image(params) if stage.image else stage.name
+        own = stage.image_name(params) if stage.image_name else stage.name
         variant = f"{own}-{device}"
         return variant if variant in known else own
     if name not in known:

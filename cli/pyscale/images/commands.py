@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyscale.images.lockfile import ImageFolder
 
 _helped = partial(helped, settings_are_defaults=True)
-image_app = group("Build, verify and move images of the stages.", "pyscale image build")
+image_app = group("Build, verify and pull images of the stages.", "pyscale image build")
 
 
 def _known_names(incomplete: str) -> list[str]:
@@ -26,7 +26,6 @@ def _known_names(incomplete: str) -> list[str]:
 
 
 FOLDER = option("DIR", "Folder that holds the images.", "--images-folder")
-PLAIN = switch("--no-https", "Use plain http, as for a registry on loopback.")
 
 
 @image_app.command("list", **_helped("pyscale image list"))
@@ -66,43 +65,17 @@ def build(
     """
     from pyscale.console import talk
     from pyscale.images import build as building
-    from pyscale.images import buildlog, catalog, partlocks, parts, view
+    from pyscale.images import catalog, parts, view
     from pyscale.interruption import termination_as_interrupt
 
     options = building.BuildOptions(base=base, mirror=mirror, wheels=wheels, force=force)
     folder, named = _folder(images_folder), catalog.definitions(names or [])
-    with termination_as_interrupt(), buildlog.BuildProgress() as progress:
-        chosen, left_out = (
-            (named, {}) if names else parts.buildable(folder, wheels, progress.hear, force=force)
-        )
-        built = building.build(chosen, folder, options, progress.hear)
+    with termination_as_interrupt():
+        chosen, left_out = (named, {}) if names else parts.buildable(folder, wheels, force=force)
+        took = building.build(chosen, folder, options)
     for name, why in left_out.items():
         talk(f"not built: {name}: {why}")
-    for sentence in partlocks.doubts(folder, chosen):
-        talk(f"warning: {sentence}")
-    view.show_built(built)
-
-
-@image_app.command(**_helped("pyscale image inspect segment"))
-def inspect(
-    image: str = argument(
-        "NAME|FILE.sif", "An image, or any SIF.", default=..., autocompletion=_known_names
-    ),
-    images_folder: Path | None = FOLDER,
-    json: bool = JSON,
-) -> None:
-    """Show labels, packages and origin of an image."""
-    from pyscale.images.engine import find_engine
-    from pyscale.images.listing import describe
-    from pyscale.images.view import show_description
-
-    folder = _folder(images_folder)
-    sif = Path(image) if _is_file_name(image) else folder.sif(_checked_name(image, folder))
-    described = describe(sif, find_engine())
-    if json:
-        _print_json(described)
-    else:
-        show_description(described)
+    view.show_built(took, folder)
 
 
 @image_app.command(**_helped("pyscale image verify"))
@@ -144,35 +117,6 @@ def verify(
         raise typer.Exit(1)
 
 
-@image_app.command(**_helped("pyscale image push segment oras://registry.example.org/lab"))
-def push(
-    names: list[str] = argument("NAME", default=..., autocompletion=_known_names),
-    target: str = argument("oras://HOST/PATH[:TAG]", default=...),
-    no_https: bool = PLAIN,
-    images_folder: Path | None = FOLDER,
-) -> None:
-    """Send images to a registry.
-
-    Each goes to oras://HOST/PATH/NAME:TAG.
-
-    An image that differs from images.lock is not sent. Log in first, where the registry asks for
-    it, by `apptainer registry login`.
-    """
-    from pyscale.console import talk
-    from pyscale.data.progress import TerminalReport
-    from pyscale.images import transfer
-    from pyscale.images.engine import find_engine
-    from pyscale.images.registrycall import parse_reference
-
-    place, folder = parse_reference(target), _folder(images_folder)
-    engine, report = find_engine(), TerminalReport()
-    for name in [_checked_name(name, folder) for name in names]:
-        goal = place.below(name)
-        locked = transfer.push(folder, name, goal, engine, report, no_https=no_https)
-        typer.echo(goal)
-        talk(f"fetch it by: pyscale image pull {goal} --sha256 {locked.sha256}")
-
-
 @image_app.command(**_helped("pyscale image pull oras://registry.example.org/lab/segment:1"))
 def pull(
     source: str = argument("oras://HOST/PATH[:TAG]", default=...),
@@ -180,19 +124,20 @@ def pull(
     as_name: str | None = option("NAME", "Name for it.", "--as", show_default="that of its labels"),
     sha256: str | None = option("SHA256", "Install nothing but this SIF."),
     replace: bool = switch("--replace", "Replace an image that differs from it."),
-    no_https: bool = PLAIN,
+    no_https: bool = switch("--no-https", "Use plain http, as for a registry on loopback."),
     images_folder: Path | None = FOLDER,
 ) -> None:
     """Fetch an image from a registry, and lock it."""
     from pyscale.console import talk
-    from pyscale.data.progress import TerminalReport
-    from pyscale.images import transfer
     from pyscale.images.engine import find_engine
-    from pyscale.images.registrycall import parse_reference
+    from pyscale.images.pull import PullOptions
+    from pyscale.images.pull import pull as pull_image
+    from pyscale.interruption import termination_as_interrupt
 
-    options = transfer.PullOptions(as_name, sha256, replace=replace, no_https=no_https)
-    place, folder = parse_reference(source), _folder(images_folder)
-    name, locked = transfer.pull(folder, place, find_engine(), TerminalReport(), options)
+    options = PullOptions(as_name, sha256, replace=replace, no_https=no_https)
+    folder = _folder(images_folder)
+    with termination_as_interrupt():
+        name, locked = pull_image(folder, source, find_engine(), options)
     talk(f"{name} has sha256 {locked.sha256}, as {folder.lock_file} now says")
     typer.echo(folder.sif(name))
 

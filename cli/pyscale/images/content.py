@@ -6,7 +6,6 @@ Only names and bytes count, so that a checkout, its copy and an installed wheel 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,53 +16,57 @@ from urllib.parse import urlsplit
 
 import pyscale_stages
 from pyscale.errors import UserError
-from pyscale.images.catalog import ImageDefinition, definition_file
+from pyscale.images.catalog import ImageDefinition
+from pyscale.images.packages import files_of_another
 from pyscale.processes import ran
 from pyscale.resources import shipped
 from pyscale_stages.hashing import sha256_of
-from pyscale_stages.registry import load_stage
+from pyscale_stages.registry import load_stage, others_stages
 from pyscale_stages.resources import MODEL_FOLDERS
 
 CORE_FOLDERS = ("measure",)
 """Folders of `pyscale_stages` that every stage needs; `synth` makes movies, outside of images."""
 
-FILE_TIME_S = 1_600_000_000
-"""Time that files of a build get, in seconds since 1970: any instant before Debian's release."""
-
 _PACKAGE = Path(pyscale_stages.__file__).resolve().parent
 _LEFT_BEHIND = {"__pycache__"}
+
+
+def definition_file(name: str) -> Path:
+    """An Apptainer definition in `containers/`."""
+    return shipped("containers") / f"{name}.def"
 
 
 def code_files(stage: str, package: Path = _PACKAGE) -> dict[str, Path]:
     """Files of one stage's image by their path inside it, in the order of the paths.
 
-    `stage`: name of the stage, which is its folder's.
+    `stage`: name of the stage, which is its folder's where it ships with pyscale.
     """
     found = {path.name: path for path in package.iterdir() if path.is_file()}
     declared = load_stage(stage)
-    for folder in (*CORE_FOLDERS, *declared.folders, stage):
+    own = () if stage in others_stages() else (stage,)
+    for folder in (*CORE_FOLDERS, *declared.folders, *own):
         for path in _files_below(package / folder):
             found[path.relative_to(package).as_posix()] = path
     if declared.has_models:
         for models in MODEL_FOLDERS:
             for path in _files_below(models) if models.is_dir() else ():
                 found[f"resources/models/{path.relative_to(models).as_posix()}"] = path
-    return {f"pyscale_stages/{name}": found[name] for name in sorted(found)}
+    inside = {f"pyscale_stages/{name}": path for name, path in found.items()}
+    if not own:
+        inside |= files_of_another(stage)
+    return {name: inside[name] for name in sorted(inside)}
 
 
 def lay_out(files: Mapping[str, Path], folder: Path) -> None:
-    """Copy files into a new folder, with the same modes and times on every machine."""
-    folder.mkdir()
+    """Copy files into a new folder, with the same modes on every machine."""
     for name, source in files.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(source.read_bytes())
         target.chmod(0o644)
-    # Folders last: a file that is written into one changes its time.
-    for path in sorted((folder, *folder.rglob("*")), reverse=True):
+    for path in (folder, *folder.rglob("*")):
         if path.is_dir():
             path.chmod(0o755)
-        os.utime(path, (FILE_TIME_S, FILE_TIME_S))
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
@@ -75,40 +78,29 @@ def _files_below(folder: Path) -> Iterator[Path]:
             yield path
 
 
-OWN_FOLDERS = {"debian", "jars", "locks", "requirements"}
-"""Folders of `containers/` whose files are no part of the steps that images share."""
-
-
-def shared_files() -> dict[str, Path]:
-    """What the definitions share beside themselves: the steps that several of them run."""
-    containers = shipped("containers")
-    return {
-        path.relative_to(containers).as_posix(): path
-        for folder in containers.iterdir()
-        if folder.is_dir() and folder.name not in OWN_FOLDERS
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
 def base_sha256(file: Path | None = None) -> str:
     """Hash of what the Debian system is made from; of the usual one where no file is named."""
-    return hash_of_files({"base.def": file or definition_file("base"), **shared_files()})
+    scripts = shipped("containers") / "scripts"
+    shared = {path.name: path for path in _files_below(scripts)} if scripts.is_dir() else {}
+    return hash_of_files({"base.def": file or definition_file("base"), **shared})
 
 
-def libraries_sha256(definition: ImageDefinition) -> str:
+def libraries_sha256(definition: ImageDefinition, base_sha256: str) -> str:
     """Hash of what an image's libraries are made from: base, definition, lock, other parts."""
-    own = {"libraries.def": definition.definition_file, "lock.txt": definition.lock_file}
+    own = {"libraries.def": definition_file("libraries"), "lock.txt": definition.lock_file}
     if definition.jars_lock_file.is_file():
         own["jars.txt"] = definition.jars_lock_file
-    others = (" ".join(definition.debian), " ".join(definition.maven))
-    return hash_of_words((base_sha256(), hash_of_files(own), *others))
+    declared = definition.image
+    others = (declared.debian, declared.maven, definition.imports, (declared.after_install,))
+    words = (" ".join(words) for words in others)
+    return hash_of_words((base_sha256, hash_of_files(own), *words))
 
 
 def content_sha256(definition: ImageDefinition) -> str:
-    """Hash of all that an image is made from: its libraries and its stage's code."""
+    """Hash of all that an image is made from, on the usual base: its libraries and its code."""
     code = hash_of_files({"stage.def": definition_file("stage"), **code_files(definition.stage)})
-    return hash_of_words((libraries_sha256(definition), code))
+    libraries = libraries_sha256(definition, base_sha256())
+    return hash_of_words((libraries, code, definition.image.after_code))
 
 
 def hash_of_files(files: dict[str, Path]) -> str:

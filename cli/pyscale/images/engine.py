@@ -1,4 +1,4 @@
-"""The program that builds and runs images, Apptainer or SingularityCE, and what builds need beside.
+"""Apptainer, which builds and runs images, and what builds need beside.
 
 Each function `lack_of_…` answers one question with a `Lack`, or None where all is well. Places to
 look are arguments, so that other machines can be tried.
@@ -15,7 +15,6 @@ import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field
 
@@ -26,10 +25,8 @@ from pyscale_stages.errors import MissingPart
 IMAGE_PYTHON = "/opt/pyscale/venv/bin/python"
 EXIT_CONTAINER = 255
 """Exit code of a container program that did not come as far as the task; no stage has it."""
-EngineName = Literal["apptainer", "singularity-ce"]
-
-# SingularityPRO and the releases before the two parted answer like SingularityCE.
-_VERSION_ANSWER = re.compile(r"(apptainer|singularity\S*) version (\d\S*)", re.IGNORECASE)
+PROGRAM = "apptainer"
+_VERSION_ANSWER = re.compile(rf"{PROGRAM} version (\d\S*)")
 
 
 @dataclass(frozen=True)
@@ -38,18 +35,12 @@ class Engine:
 
     program: str
     """Its path."""
-    name: EngineName
     version: str
 
     @property
-    def environment_prefix(self) -> str:
-        """What a variable's name begins with, so that it reaches the inside as the rest of it."""
-        return "APPTAINERENV_" if self.name == "apptainer" else "SINGULARITYENV_"
-
-    @property
-    def option_prefix(self) -> str:
-        """What the name of a variable begins with that sets an option of the program itself."""
-        return "APPTAINER_" if self.name == "apptainer" else "SINGULARITY_"
+    def named(self) -> str:
+        """Name and version, as records have them."""
+        return f"{PROGRAM} {self.version}"
 
     def command(self, verb: str, *arguments: str) -> list[str]:
         """Command line of a verb that starts a container (`exec`, `run`, `test`)."""
@@ -65,7 +56,7 @@ class Engine:
 
 def find_engine() -> Engine:
     """The container program of this machine; MissingPart where there is none, or it fails."""
-    found = shutil.which("apptainer") or shutil.which("singularity")
+    found = shutil.which(PROGRAM)
     if found is None:
         raise MissingPart(
             "images need Apptainer, which is not on PATH: load its module (often "
@@ -78,13 +69,11 @@ def find_engine() -> Engine:
         raise MissingPart(f"{found} --version failed ({error}): install it again") from error
     told = _VERSION_ANSWER.search(answer.stdout)
     if told is None:
-        # There is a game of that name.
         raise MissingPart(
-            f"{found} is not Apptainer or SingularityCE (--version printed "
-            f"{answer.stdout.strip()[:80]!r}): put Apptainer before it on PATH"
+            f"{found} is not Apptainer (--version printed {answer.stdout.strip()[:80]!r}): put "
+            "Apptainer before it on PATH"
         )
-    name: EngineName = "apptainer" if told[1].lower() == "apptainer" else "singularity-ce"
-    return Engine(found, name, told[2])
+    return Engine(found, told[1])
 
 
 LOCKED_ARCHITECTURE = "x86_64"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +13,6 @@ from pydantic import Field, ValidationError
 from pyscale.data.progress import Report, SilentReport
 from pyscale.errors import A_FILE, FULL, READ_ONLY, Sayings, UserError, disk_errors_explained
 from pyscale.filelocks import file_lock
-from pyscale.images.sif import image_labels, read_sif, refuse_foreign
 from pyscale_stages import hashing
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
@@ -37,24 +37,6 @@ class LockedImage(Record):
     architecture: str = Field(description="Machine that it runs on, as `uname -m` tells it")
     origin: str = Field("built here", description="Where it came from, if it was pulled")
 
-    @classmethod
-    def of(cls, sif: Path, sha256: str, origin: str = "built here") -> LockedImage:
-        """Entry of a whole image, by its header and labels."""
-        header = read_sif(sif)
-        labels = image_labels(sif, header)
-        return cls(
-            sha256=sha256,
-            size_bytes=header.size_bytes,
-            content_sha256=labels.content_sha256,
-            pyscale_version=labels.version,
-            git_commit=labels.git_commit,
-            lock_sha256=labels.lock_sha256,
-            built_utc=header.created_utc,
-            engine=labels.engine,
-            architecture=header.architecture,
-            origin=origin,
-        )
-
 
 class ImagesLock(Record):
     """All images of a folder by name."""
@@ -73,10 +55,6 @@ class ImageFolder:
     def sif(self, name: str) -> Path:
         """File of an image."""
         return self.path / f"{name}.sif"
-
-    def debian_list(self, name: str) -> Path:
-        """File beside an image that was built here: its Debian packages with their versions."""
-        return self.path / f"{name}.debian.txt"
 
     def sifs(self) -> list[Path]:
         """Every image file that lies in the folder."""
@@ -139,7 +117,7 @@ def folder_errors_explained(folder: Path) -> AbstractContextManager[None]:
     return disk_errors_explained(folder, _REFUSALS)
 
 
-State = Literal["as locked", "absent", "unlocked", "damaged", "foreign", "changed"]
+State = Literal["as locked", "absent", "unlocked", "foreign", "changed"]
 
 
 class Verdict(Record):
@@ -174,18 +152,16 @@ def verify_image(folder: ImageFolder, name: str, report: Report | None = None) -
 def verdict_on_file(sif: Path, folder: ImageFolder, report: Report | None = None) -> Verdict:
     """Compare any SIF with the lock that lies beside it, else with that of `folder`.
 
-    Beside its lock an image goes by its file's name, elsewhere by what its labels say.
+    It goes by its file's name, or else by an image of the lock that has its bytes.
     """
-    if (sif.parent / LOCK_NAME).is_file():
-        return verdict_on(ImageFolder(sif.parent), sif.stem, report, sif)
-    state: State = "damaged" if sif.exists() else "absent"
-    try:
-        header = read_sif(sif)
-        state = "unlocked"
-        name = image_labels(sif, header).image
-    except UserError as error:
-        return Verdict(name=sif.stem, file=sif, state=state, sentence=str(error))
-    return verdict_on(folder, name, report, sif)
+    beside = ImageFolder(sif.parent)
+    locked_by = beside if beside.lock_file.is_file() else folder
+    images = locked_by.read_lock().images
+    name = sif.stem
+    if name not in images and sif.is_file():
+        found = sha256_of(sif, report)
+        name = next((each for each, one in images.items() if one.sha256 == found), name)
+    return verdict_on(locked_by, name, report, sif)
 
 
 def verdict_on(
@@ -204,13 +180,6 @@ def verdict_on(
             "absent",
             f"no image {name} at {sif}: run `pyscale image build {name}`, or pull it",
         )
-    state: State = "damaged"
-    try:
-        header = read_sif(sif)
-        state = "foreign"
-        refuse_foreign(sif, header)
-    except UserError as error:
-        return verdict(state, str(error))
     if locked is None:
         return verdict(
             "unlocked",
@@ -218,11 +187,19 @@ def verdict_on(
             f"or copy its {LOCK_NAME} along with it",
             sha256_of(sif, report),
         )
-    if header.size_bytes != locked.size_bytes:
+    here = platform.machine()
+    if locked.architecture != here:
+        return verdict(
+            "foreign",
+            f"{sif} is for {locked.architecture}, but this machine is {here}: build or pull an "
+            f"image for {here}",
+        )
+    size_bytes = sif.stat().st_size
+    if size_bytes != locked.size_bytes:
         # A wrong size says enough: there is no need to read the file.
         return verdict(
             "changed",
-            f"{sif} has {header.size_bytes} bytes, but {folder.lock_file} records "
+            f"{sif} has {size_bytes} bytes, but {folder.lock_file} records "
             f"{locked.size_bytes}: {again}",
         )
     found = sha256_of(sif, report)

@@ -1,157 +1,109 @@
-"""All that a build lays into an image: wheels, lock, Debian packages and jars, all fetched."""
+"""What a build lays into an image beside code: wheels and jars, fetched first."""
 
 from __future__ import annotations
 
-import hashlib
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import subprocess
+import sys
+from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from pyscale.console import talk
 from pyscale.errors import UserError
-from pyscale.images.buildlog import BuildEvent, Listener
 from pyscale.images.catalog import ImageDefinition, catalog
-from pyscale.images.engine import Engine, find_engine
-from pyscale.images.layerbuild import Workshop
 from pyscale.images.listing import is_current
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.partlocks import JARS_RECORD, check_jars, jars_text
-from pyscale.images.wheels import fetch_wheels
-from pyscale_stages.atomic import write_atomically
-from pyscale_stages.binds import ISOLATED
+from pyscale.processes import ran
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.libraries import how_to_install
 
+PYTHON_VERSION = "3.11.2"
+"""Python of the images: that of Debian 12."""
 
-def fetch_parts(
-    definition: ImageDefinition,
-    base: Path,
-    engine: Engine,
-    folder: Path,
-    listener: Callable[[str], None],
-) -> Path:
-    """Bring the parts of an image into `folder/NAME`; what is there already is kept.
 
-    Returns: folder with `lock.txt`, `wheels/` and, where the image has such, `debian/` and `jars/`.
+def platform_options() -> list[str]:
+    """Options by which pip chooses wheels for the images, on whatever machine it runs."""
+    # Debian 12 has glibc 2.36, and the oldest wheels are for 2.5.
+    glibc_2 = (f"manylinux_2_{minor}_x86_64" for minor in range(36, 4, -1))
+    older_names = ("manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64")
+    options = ["--only-binary", ":all:", "--python-version", PYTHON_VERSION]
+    for platform in (*glibc_2, *older_names):
+        options += ["--platform", platform]
+    return options
+
+
+def fetch_wheels(definition: ImageDefinition, wheels: Path) -> None:
+    """Let pip bring the wheels of an image's lock, with the settings that it has on this machine.
+
+    What lies there with the right hash is kept, and a complete folder needs no network.
     """
-    fetch_wheels(definition, folder, listener)
-    if definition.maven:
-        fetch_jars(definition, folder, listener)
-    if definition.debian:
-        fetch_debian(definition, base, engine, folder, listener)
-    parts = folder / definition.name
-    lock, copy = definition.lock_file.read_text("utf-8"), parts / "lock.txt"
-    # A folder that is complete may be one that only others can write.
-    if not copy.is_file() or copy.read_text("utf-8") != lock:
-        parts.mkdir(parents=True, exist_ok=True)
-        write_atomically(copy, lock)
-    return parts
-
-
-DEBIAN_RECORD = "fetched.txt"
-"""Says beside the packages what they were fetched for, and the hash of each."""
-
-_FETCH = """
-set -eu
-apt='apt-get -qq -o Dir::State::Lists=/fetched/lists -o Dir::Cache=/fetched/cache
-    -o APT::Sandbox::User=root -o Debug::NoLocking=1'
-mkdir -p /fetched/lists/partial /fetched/cache/archives/partial
-$apt update
-$apt install --download-only --yes --no-install-recommends "$@"
-"""
-
-
-def fetch_debian(
-    definition: ImageDefinition,
-    base: Path,
-    engine: Engine,
-    folder: Path,
-    listener: Callable[[str], None],
-) -> None:
-    """Bring an image's Debian packages, and what they need, into `folder/NAME/debian`.
-
-    The base's own apt chooses and checks them, so that they fit what it has already. Packages
-    that were fetched for the same base are kept and need no network.
-    """
-    packages = folder / definition.name / "debian"
-    of_base = engine.ask("--containall", str(base), "dpkg-query", "--show")
-    if of_base.returncode != 0:
+    lock = definition.lock_file
+    if not lock.is_file():
         raise UserError(
-            f"{base} is not a Debian system that images can use "
-            f"({of_base.stderr.strip()[-200:]}): name a base that pyscale built, or none"
+            f"the image {definition.name} has no lock ({lock}): run `make locks` in a checkout, "
+            "or install pyscale again"
         )
-    of_base_sha256 = hashlib.sha256(of_base.stdout.encode()).hexdigest()
-    heading = f"{of_base_sha256} {' '.join(definition.debian)}"
-    record = packages / DEBIAN_RECORD
-    if record.is_file() and record.read_text("utf-8") == _record(packages, heading):
+    if find_spec("pip") is None:
+        raise MissingPart(
+            f"fetching wheels needs pip, which {sys.executable} lacks: run `{sys.executable} -m "
+            "ensurepip`"
+        )
+    wheels.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps"]
+    command += [*platform_options(), "--require-hashes", "--no-input", "--requirement", str(lock)]
+    command += ["--dest", str(wheels), "--find-links", str(wheels)]
+    if ran([*command, "--no-index"]).returncode == 0:
         return
-    listener(f"fetching Debian packages: {', '.join(definition.debian)}")
-    with _arriving(packages) as (scratch, fetched):
-        shell = ("sh", "-c", _FETCH, "sh", *definition.debian)
-        answer = engine.ask(*ISOLATED, "--bind", f"{scratch}:/fetched", str(base), *shell)
-        if answer.returncode != 0:
-            lines = [line for line in answer.stderr.splitlines() if line.startswith(("E:", "W:"))]
-            reason = lines[0] if lines else answer.stderr.strip()[-300:]
-            raise UserError(
-                f"the Debian packages of {definition.name} cannot be fetched ({reason}): connect "
-                "to the network, or name a folder that was filled on the same base by --wheels"
-            )
-        for package in sorted(scratch.glob("cache/archives/*.deb")):
-            package.rename(fetched / package.name)
-        (fetched / DEBIAN_RECORD).write_text(_record(fetched, heading), encoding="utf-8")
+    talk(f"fetching the wheels of {definition.name}")
+    if subprocess.run(command, stdout=sys.stderr, check=False).returncode != 0:
+        raise UserError(
+            f"the wheels of {definition.name} cannot be fetched as {lock} names them (pip says why "
+            "above): connect to the network, set PIP_INDEX_URL or PIP_FIND_LINKS to where they "
+            "are, or name a folder that was filled elsewhere by --wheels"
+        )
 
 
-@contextmanager
-def _arriving(final: Path) -> Iterator[tuple[Path, Path]]:
-    """A scratch folder on the disk of `final`, and an empty one in it that takes its place."""
-    folder = final.parents[1]
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{final.parent.name}-", dir=folder) as scratch:
-        fetched = Path(scratch) / "arrived"
-        fetched.mkdir()
-        yield Path(scratch), fetched
-        shutil.rmtree(final, ignore_errors=True)
-        final.parent.mkdir(exist_ok=True)
-        fetched.rename(final)
+JARS_RECORD = "sha256.txt"
+"""Checksums of jars beside them, as they were fetched."""
 
 
-def _record(packages: Path, heading: str) -> str:
-    files = sorted(packages.glob("*.deb"))
-    return "".join([f"{heading}\n", *(f"{sha256_of(file)} {file.name}\n" for file in files)])
-
-
-MAVEN_RECORD = "maven.txt"
-"""Lists the coordinates beside the jars that they came to."""
-
-
-def fetch_jars(definition: ImageDefinition, folder: Path, listener: Callable[[str], None]) -> None:
+def fetch_jars(definition: ImageDefinition, folder: Path) -> None:
     """Bring the jars of an image's Maven coordinates, and all they need, into `folder/NAME/jars`.
 
-    A folder that was put there by hand is taken as it is, if it holds each coordinate's own jar.
+    A folder that was put there by hand is taken as it is, where its checksums are as locked.
     """
     jars = folder / definition.name / "jars"
-    present = {path.name for path in jars.rglob("*.jar")} if jars.is_dir() else set()
-    by_file = {"-".join(one.split(":")[1:3]) + ".jar": one for one in definition.maven}
-    lacking = [coordinate for file, coordinate in by_file.items() if file not in present]
-    if not lacking:
-        check_jars(definition, jars)
-        return
-    if present:
+    if not jars.is_dir():
+        talk(f"asking Maven for {', '.join(definition.image.maven)}")
+        jars.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".jars-", dir=jars.parent) as scratch:
+            fetched = Path(scratch) / "jars"
+            fetched.mkdir()
+            _resolve(definition, jars, Path(scratch), fetched)
+            (fetched / JARS_RECORD).write_text(jars_text(fetched), encoding="utf-8")
+            fetched.rename(jars)
+    lock = definition.jars_lock_file
+    expected = lock if lock.is_file() else jars / JARS_RECORD
+    if expected.is_file() and expected.read_text(encoding="utf-8") != jars_text(jars):
         raise UserError(
-            f"{jars} lacks the jars of {', '.join(lacking)}: put them there with their "
-            "dependencies, or remove the folder to fetch them again"
+            f"jars in {jars} differ from {expected}: remove the folder to fetch them again, or put "
+            "the right ones there"
         )
-    listener(f"asking Maven for {', '.join(definition.maven)}")
-    with _arriving(jars) as (scratch, fetched):
-        _resolve(definition, jars, scratch, fetched)
-        write_atomically(fetched / MAVEN_RECORD, "".join(f"{c}\n" for c in definition.maven))
-        write_atomically(fetched / JARS_RECORD, jars_text(fetched))
-        check_jars(definition, fetched)
+    if not lock.is_file():
+        talk(f"warning: no locked checksums for the jars of {definition.name}: see {JARS_RECORD}")
+
+
+def jars_text(jars: Path) -> str:
+    """Checksums of all jars in a folder and below, as sha256sum writes them."""
+    paths: Iterable[Path] = sorted(jars.rglob("*.jar"))
+    return "".join(f"{sha256_of(path)}  {path.relative_to(jars).as_posix()}\n" for path in paths)
 
 
 def _resolve(definition: ImageDefinition, jars: Path, scratch: Path, fetched: Path) -> None:
+    maven = definition.image.maven
     try:
         import jgo
     except ModuleNotFoundError as error:
@@ -160,20 +112,20 @@ def _resolve(definition: ImageDefinition, jars: Path, scratch: Path, fetched: Pa
             f"{how_to_install('track_trackmate')}, or put the jars into {jars}"
         ) from error
     try:
-        environment = jgo.build("+".join(definition.maven), cache_dir=scratch / "cache")
+        environment = jgo.build("+".join(maven), cache_dir=scratch / "cache")
         for jar in environment.classpath:
             shutil.copyfile(jar, fetched / Path(jar).name)
     # The resolver has errors of several libraries, and no common one.
     except Exception as error:
         raise UserError(
-            f"the jars of {definition.name} ({', '.join(definition.maven)}) could not be fetched "
-            f"from Maven ({type(error).__name__}): connect to the network, or put them with "
-            f"their dependencies into {jars}"
+            f"the jars of {definition.name} ({', '.join(maven)}) could not be fetched from Maven "
+            f"({type(error).__name__}): connect to the network, or put them with their "
+            f"dependencies into {jars}"
         ) from error
 
 
 def buildable(
-    folder: ImageFolder, wheels: Path | None, listener: Listener, *, force: bool
+    folder: ImageFolder, wheels: Path | None, *, force: bool
 ) -> tuple[list[ImageDefinition], dict[str, str]]:
     """Images for CPUs whose parts are within reach, and a sentence for each that is left out.
 
@@ -185,14 +137,9 @@ def buildable(
         why = None
         if definition.device != "cpu":
             why = f"it is for {definition.device}: name it to build it"
-        elif definition.maven and (force or not is_current(folder, definition)):
-            parts = wheels or Workshop(folder.path, find_engine()).parts
-
-            def hear(line: str, image: str = definition.name) -> None:
-                listener(BuildEvent(image, "libraries", "said", line))
-
+        elif definition.image.maven and (force or not is_current(folder, definition)):
             try:
-                fetch_jars(definition, parts, hear)
+                fetch_jars(definition, wheels or folder.path / "parts")
             except (UserError, MissingPart) as error:
                 why = str(error)
         if why is None:

@@ -1,12 +1,11 @@
-"""Images shown to a person: what there is, what one is, what verification found."""
+"""Images shown to a person: what there is, what a build left, what verification found."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.columns import Columns
 from rich.console import Group
 from rich.filesize import decimal
 from rich.table import Table
@@ -15,9 +14,8 @@ from rich.text import Text
 from pyscale.console import answer
 
 if TYPE_CHECKING:
-    from pyscale.images.build import BuiltImage
-    from pyscale.images.listing import ImageDescription, ListedImage
-    from pyscale.images.lockfile import Verdict
+    from pyscale.images.listing import ListedImage
+    from pyscale.images.lockfile import ImageFolder, Verdict
 
 SHORT_SHA256 = 12
 
@@ -39,52 +37,19 @@ def show_images(images: Sequence[ListedImage], folder: Path) -> None:
     answer(Group(Text(f"images in {folder}"), table))
 
 
-def show_built(images: Sequence[BuiltImage]) -> None:
+def show_built(took: Mapping[str, float | None], folder: ImageFolder) -> None:
     """Print what a build left, and how long each image took."""
     table = Table("image", "size", "time", "sha256", "file", box=None)
-    for image in images:
-        took = "nothing to do" if image.wall_s is None else f"{image.wall_s:.0f} s"
+    locked = folder.read_lock().images
+    for name, wall_s in took.items():
         table.add_row(
-            image.name,
-            decimal(image.size_bytes),
-            took,
-            image.sha256[:SHORT_SHA256],
-            Text(str(image.sif)),
+            name,
+            decimal(locked[name].size_bytes),
+            "nothing to do" if wall_s is None else f"{wall_s:.0f} s",
+            locked[name].sha256[:SHORT_SHA256],
+            Text(str(folder.sif(name))),
         )
     answer(table)
-
-
-def show_description(image: ImageDescription) -> None:
-    """Print what one image is."""
-    labels = image.labels
-    facts = {
-        "image": labels.image,
-        "file": str(image.file),
-        "stage": labels.stage,
-        "pyscale": f"{labels.version} (commit {labels.git_commit or 'unknown'})",
-        "content sha256": labels.content_sha256,
-        "Python lock sha256": labels.lock_sha256,
-        "size": decimal(image.size_bytes),
-        "architecture": image.architecture,
-        "made": f"{image.created_utc:%Y-%m-%d %H:%M} UTC by {labels.engine}",
-    }
-    table = Table(box=None, show_header=False)
-    for name, value in facts.items():
-        table.add_row(name, Text(value))
-    answer(
-        Group(
-            table,
-            *_titled("help", Text(image.help_text.strip())),
-            *_titled("runscript", Text(image.runscript.strip())),
-            *_titled("Python packages", _packages(image.python_packages)),
-            *(
-                _titled("Python packages under the GPL or LGPL", _packages(image.copyleft))
-                if image.copyleft
-                else ()
-            ),
-            *_titled("Debian packages", _packages(image.debian_packages)),
-        )
-    )
 
 
 def show_verdicts(verdicts: Sequence[Verdict]) -> None:
@@ -98,11 +63,3 @@ def show_verdicts(verdicts: Sequence[Verdict]) -> None:
             Text(verdict.sentence),
         )
     answer(table)
-
-
-def _titled(title: str, content: Text | Columns) -> tuple[Text, Text | Columns]:
-    return Text(f"\n{title}", style="bold"), content
-
-
-def _packages(versions: dict[str, str]) -> Columns:
-    return Columns([f"{name} {version}" for name, version in versions.items()], padding=(0, 3))

@@ -6,19 +6,14 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from pyscale.console import talk
 from pyscale.data.ensure import find_movie, find_own_data
-from pyscale.data.progress import TerminalReport
-from pyscale.errors import UserError
 from pyscale.evaluation.runreport import report_run
 from pyscale.executors.placement import local_placement
 from pyscale.executors.protocol import Executor
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.transfer import with_images_here
+from pyscale.images.pull import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
-from pyscale.measuring.trialrecords import TrialRecords
 from pyscale.measuring.trialrunner import TrialRunner
-from pyscale.planning.baseversion import read_base, with_base
 from pyscale.planning.plan import Plan
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
@@ -26,11 +21,10 @@ from pyscale.planning.resolve_grid import measured_suite, with_system
 from pyscale.planning.sites import Site, load_site
 from pyscale.planning.suite import Suite, suite_of
 from pyscale.planning.sweep import powers_of_two
-from pyscale.progress.course import Course
 from pyscale.report.results import Results
-from pyscale.runtimes.base import fitted_to_base
 from pyscale.runtimes.frozen import runtime_of
-from pyscale.sbatch.held import why_not_held
+from pyscale.runtimes.versions import fitted_to_versions
+from pyscale.sbatch.held import refuse_too_many_nodes
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Journal, Listener
@@ -58,11 +52,7 @@ def plan_run(
     """
     site = load_site(settings.site) if settings.executor == "slurm" else None
     suite = measured_suite(suite_of(named), settings, site or scripts_for, only)
-    suite = with_images_here(suite, ImageFolder(settings.images_folder), TerminalReport())
-    base = None
-    if settings.against is not None:
-        base = read_base(settings.against, settings.runtime)
-        suite = with_base(suite, base)
+    suite = with_images_here(suite, ImageFolder(settings.images_folder), pulls=True)
     dataset, own_data = None, {}
     if suite.reads_data:
         own_data = find_own_data(settings, suite, accept_terms=accept_terms)
@@ -78,28 +68,12 @@ def plan_run(
         workers=settings.workers or _usual_workers(settings, suite, data),
         only=only,
         site=site,
-        base=base,
         own_data=own_data,
     )
-    plan = fitted_to_base(plan)
+    plan = fitted_to_versions(plan)
     if site is not None:
-        plan = with_allocation(plan, site)
+        refuse_too_many_nodes(plan, site)
     return plan
-
-
-def with_allocation(plan: Plan, site: Site) -> Plan:
-    """The plan with its way to get jobs decided."""
-    asked = plan.settings["allocation"]
-    why_not = None if asked == "each" else why_not_held(plan, site)
-    if why_not is not None and asked == "hold":
-        raise UserError(
-            f"one allocation cannot hold the trials of this run, because {why_not}: use "
-            "--allocation each, or change the suite or the site's file"
-        )
-    if why_not is not None:
-        talk(f"each trial submits jobs of its own, because {why_not}")
-    way = "each" if asked == "each" or why_not is not None else "hold"
-    return plan.model_copy(update={"settings": {**plan.settings, "allocation": way}})
 
 
 def _usual_workers(
@@ -133,8 +107,7 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplet
 
 
 def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplete:
-    course = Course()
-    journal = Journal(run.journal_file, listener, course.hear)
+    journal = Journal(run.journal_file, listener)
     with termination_as_interrupt():
         refuse_changed_input(run.path, run.plan.movies | run.plan.truths)
         runner = TrialRunner(run, executor, journal, runtime_of(run))
@@ -145,21 +118,11 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomple
             journal.append("jobs_ended", detail=str(strays))
         done = set()
         with attended(run, executor, journal):
-            records = TrialRecords(run)
-            # What an earlier pyscale left running is waited for, and nothing else runs beside it.
-            # The sort is stable, so the others keep their order, in which inputs come first.
-            order = sorted(run.plan.trials, key=lambda trial: not records.is_under_way(trial))
-            for number, trial in enumerate(order):
-                runner.queue_ahead(order[number:])
+            for trial in run.plan.trials:
                 if runner.finish(trial):
                     done.add(trial.id)
-                # On this machine a trial costs no wait in a queue, and most failures are its own.
-                if course.why_stop is not None and not executor.on_this_node:
-                    journal.append("run_stopped", detail=course.why_stop)
-                    raise UserError(course.why_stop)
-        if executor.on_this_node:
-            # A launcher that was killed may have left what mounted an image.
-            executor.end_all()
+        # A launcher that was killed may have left what mounted an image.
+        executor.end_all()
         journal.append("run_finished")
     return tuple(trial.id for trial in run.plan.trials if trial.id not in done)
 

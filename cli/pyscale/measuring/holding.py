@@ -222,7 +222,7 @@ class Holder:
                 lambda executor: [executor.submit(pilot, str(self._run.path))],
                 lambda said: (
                     f"Slurm rejects the allocation of {self._run.path.name} ({said}): change the "
-                    f"request of the site {self._site.name}, or use --allocation each"
+                    f"request of the site {self._site.name}, or free what the account may use"
                 ),
             )
             job = Allocated(

@@ -19,8 +19,6 @@ from pyscale_stages.ranks.rank_failure import LostRank
 
 COMPARING = frozenset(["check", "beside"])
 """Tasks that compare the output of a trial, and add nothing to it."""
-UNDER_WAY = frozenset(["queued", "running"])
-"""States of a task that was ordered and has not ended."""
 
 Window = tuple[int, int]
 Step = tuple[str, tuple[str, ...]]
@@ -54,10 +52,6 @@ class TrialRecords:
         """State of each task."""
         return {task: read_task(self._run.task(trial, task)).state for task in trial.tasks}
 
-    def is_under_way(self, trial: Trial) -> bool:
-        """Whether tasks of the trial were ordered and have not ended, so that they may run."""
-        return not UNDER_WAY.isdisjoint(self.states(trial).values())
-
     def has_begun(self, trial: Trial) -> bool:
         """Whether a task of the trial was ever started."""
         return any(self._run.trial(trial).glob(f"*/{LAUNCH_FILE}"))
@@ -83,11 +77,6 @@ class TrialRecords:
         # A rank that only lost another does not know why that one ended.
         own = [failure for failure in failures if failure.error.kind != LostRank.__name__]
         return next(iter([*final, *own, *failures]), None)
-
-    def first_failure(self, trial: Trial) -> Failure | None:
-        """The failure of the first step that has one: what follows had nothing to work on."""
-        failures = (self.failure(trial, tasks) for _, tasks in steps_of(trial))
-        return next((failure for failure in failures if failure), None)
 
     def missing_input(self, trial: Trial) -> str | None:
         """Which output of another trial a trial lacks, in a clause; None where it lacks none."""

@@ -12,7 +12,7 @@ from pyscale.executors.protocol import WINDOWS, Batch, Executor
 from pyscale.measuring.background_load import look_around
 from pyscale.measuring.page_cache import bring_inputs_to
 from pyscale.measuring.taskwriter import TaskWriter
-from pyscale.measuring.trialrecords import UNDER_WAY, Failure, TrialRecords, is_complete, steps_of
+from pyscale.measuring.trialrecords import Failure, TrialRecords, is_complete
 from pyscale.planning.plan import Trial
 from pyscale.runtimes.protocol import Runtime
 from pyscale.store import records
@@ -23,10 +23,6 @@ from pyscale.store.taskfiles import read_task, write_jobs
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.measure.nodename import node_name
-
-AHEAD = 8
-"""Trials that may wait in the queue at once: enough for their waits to overlap, and far from the
-number of jobs that sites let a user have."""
 
 
 class TrialRunner:
@@ -41,10 +37,6 @@ class TrialRunner:
         self._tasks = TaskWriter(run, runtime)
         self._records = TrialRecords(run)
         self._settings = run.plan.settings
-        # Trials that this process has queued, and those of which it is told that they go on.
-        self._ahead: set[str] = set()
-        self._told: set[str] = set()
-        self._told_full = False
         self._finished = {event.trial for event in journal.read() if event.kind == "trial_finished"}
 
     def finish(self, trial: Trial) -> bool:
@@ -59,10 +51,8 @@ class TrialRunner:
         if missing is not None:
             self._journal.append("trial_skipped", trial.id, detail=missing)
             return False
-        # What was queued before and is waited for is a try like any other.
-        failure = self._records.first_failure(trial) if self._take_up(trial) else None
         for _ in range(1 + self._settings["retries"]):
-            failure = failure or self._attempt(trial)
+            failure = self._attempt(trial)
             if failure is None:
                 self._journal.append("trial_finished", trial.id)
                 self._drop_outputs(trial)
@@ -73,29 +63,7 @@ class TrialRunner:
             self._journal.append("trial_failed", trial.id, detail=detail)
             if why_not is not None:
                 return False
-            failure = None
         return False
-
-    def queue_ahead(self, trials: Sequence[Trial]) -> None:
-        """Queue trials that follow, each behind the one before, so that their waits overlap.
-
-        That ends at one whose input or baseline is not there yet, whose windows are to start in an
-        order that the trials before it tell, or that is to be tried again.
-        """
-        if self._executor.on_this_node:
-            return
-        for number, trial in enumerate(trials[:AHEAD]):
-            if (
-                trial.id in self._ahead
-                or is_complete(self._run, trial)
-                or self._records.is_under_way(trial)
-            ):
-                continue
-            # The first follows trials that have all ended, so nothing of its order is open.
-            if number and (len(trial.windows) > trial.workers or self._records.has_begun(trial)):
-                return
-            if self._records.missing_input(trial) or not self._queued(trial):
-                return
 
     def refuse_workers_elsewhere(self) -> None:
         """Raise where tasks may still run on another node, out of this one's reach."""
@@ -111,39 +79,6 @@ class TrialRunner:
                         f"{launch.node} and may still run there: resume the run on that node, or "
                         f"remove {self._run.trial(trial)} if the node is gone"
                     )
-
-    def _queued(self, trial: Trial) -> bool:
-        """Queue what is missing of a trial; return whether all of it is in the queue."""
-        self._run.refuse_moved()
-        self._make_room(trial)
-        for name, tasks in self._records.steps_left(trial):
-            if self._records.stands_alone(trial, name):
-                return False
-            for task in tasks:
-                self._tasks.write_spec(trial, task)
-            why_not = self._executor.queue(self._batch(trial, name, tasks))
-            if why_not is not None:
-                if not self._told_full:
-                    self._journal.append("queue_full", trial.id, detail=why_not)
-                self._told_full = True
-                return False
-            self._ahead.add(trial.id)
-        return True
-
-    def _take_up(self, trial: Trial) -> bool:
-        """Wait for tasks that were queued ahead, or that an earlier pyscale started."""
-        awaited = trial.id in self._ahead
-        # Those that were queued may have ended before their turn, and nobody has asked why yet.
-        of_interest = UNDER_WAY | {"failed"} if awaited else UNDER_WAY
-        if awaited:
-            self._journal.append("trial_started", trial.id)
-            self._told.add(trial.id)
-        states = self._records.states(trial)
-        for name, tasks in steps_of(trial):
-            left = [task for task in tasks if states[task] in of_interest]
-            if left and self._executor.take_up(self._batch(trial, name, left)):
-                awaited = True
-        return awaited
 
     def _make_room(self, trial: Trial) -> None:
         """Set aside what an earlier attempt left and has to be done again."""
@@ -214,11 +149,6 @@ class TrialRunner:
                 "submitted", trial.id, tuple(jobs.values()), detail=", ".join(jobs)
             )
 
-        def taken_up() -> None:
-            if trial.id not in self._told:
-                self._journal.append("trial_taken_up", trial.id, detail=", ".join(tasks))
-            self._told.add(trial.id)
-
         node_work = None
         if name == WINDOWS and not self._executor.on_this_node:
             node_work = records.NodeWork(
@@ -233,7 +163,6 @@ class TrialRunner:
             at_once=trial.processes if name == WINDOWS else 1,
             threads=self._run.plan.threads_of(trial),
             submitted=submitted,
-            taken_up=taken_up,
         )
 
     def _cache(self, trial: Trial) -> Literal["cold", "warm", "asis"]:

@@ -89,10 +89,12 @@ def _refuse_workers(plan: Plan, sweep: Sweep, new: Sequence[int]) -> None:
             f"--workers {new[0]} is below the baseline N = {plan.baseline_workers} of the run "
             f"{plan.run_id}, against which its speedups are measured: start a new run"
         )
-    if plan.base is not None or any(step.beside for step in plan.suite.stages.values()):
+    if plan.compared:
         # Their outputs are set side by side in the first block of each N.
-        of = "devices or other values side by side" if plan.base is None else "two versions"
-        raise UserError(f"--workers: this is a run of {of}: extend it by --repeats, or start anew")
+        raise UserError(
+            "--workers: this is a run of devices or other values side by side: extend it by "
+            "--repeats, or start anew"
+        )
     if sweep.frameless is None and sweep.is_weak and new[-1] > max(sweep.workers):
         raise UserError(
             f"--workers {new[-1]}: in weak scaling the largest N has the whole movie, and that of "

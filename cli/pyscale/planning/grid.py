@@ -14,18 +14,22 @@ from pyscale.planning.gridaxes import (
     AXES_OF_ALL,
     DEVICE,
     THREADS,
+    VERSIONS,
     WHOLE,
     Grid,
     known_axes,
     refuse_unknown_axes,
     refuse_wrong_point,
     refuse_wrong_values,
+    version_axes,
 )
 from pyscale.planning.suite import ALL_CORES, GridValue, Suite, SuiteStage
 from pyscale_stages.contract import Device, Stage
 from pyscale_stages.registry import load_stage
 
 Point = dict[str, GridValue]
+NO_NAMES = {"/", "bin", "python", "python3", ".venv", "venv"}
+"""Parts of a path by which no version of a stage is told from others."""
 Cores = Callable[[Stage, Device], int]
 """Cores that "all" stands for, for a worker of a stage on a device."""
 
@@ -46,6 +50,8 @@ def unfolded(
     those that are `fitted` to an entry. Of entries that are `left_out` no axis but that of threads
     is chosen.
     """
+    with_grid = {entry for entry, step in suite.stages.items() if step.grid}
+    suite = _in_versions(suite, chosen, left_out)
     families = {
         entry: step
         for entry, step in suite.stages.items()
@@ -54,7 +60,7 @@ def unfolded(
     refuse_unknown_axes(suite, families, chosen)
     stages: dict[str, SuiteStage] = {}
     for entry, step in suite.stages.items():
-        fed = next((source for source in step.inputs.values() if source in families), None)
+        fed = next((source for source in step.inputs.values() if source in with_grid), None)
         if fed is not None:
             raise UserError(
                 f"the suite {suite.name} feeds stages.{entry} from {fed}, which has a grid with "
@@ -79,10 +85,39 @@ def unfolded(
     return suite.model_copy(update={"stages": stages})
 
 
+def _in_versions(suite: Suite, chosen: Grid, left_out: Set[str]) -> Suite:
+    """Give entries the versions that are chosen; what others read is the first version's output."""
+    axes = [axis for axis in VERSIONS if axis in chosen]
+    if not axes:
+        return suite
+    if len(axes) > 1:
+        raise UserError(f"--grid {' and '.join(axes)}: versions differ in one of them, so give one")
+    axis, values = axes[0], tuple(chosen[axes[0]])
+    able = {
+        entry
+        for entry in suite.stages.keys() - left_out
+        if axis in known_axes(load_stage(suite.stage_name(entry)))
+    }
+    first = {
+        entry: f"{entry}_{_word(axis, values[0])}"
+        for entry in able
+        if len(values) > 1 and not suite.stages[entry].grid
+    }
+    stages = {}
+    for entry, step in suite.stages.items():
+        inputs = {slot: first.get(source, source) for slot, source in step.inputs.items()}
+        grid = step.grid | ({axis: values} if entry in able else {})
+        stages[entry] = step.model_copy(update={"inputs": inputs, "grid": grid})
+    versus = axis if able and len(values) > 1 else suite.versus
+    return suite.model_copy(update={"stages": stages, "versus": versus})
+
+
 def is_of(suite: Suite, file: Suite) -> bool:
     """Whether unfolding a suite's file can have made a suite, whichever values were chosen."""
     axes = {step.family: frozenset(step.point) for step in suite.stages.values() if step.family}
     counted = {entry for entry, step in file.stages.items() if step.threads == ALL_CORES}
+    if suite.versus in VERSIONS:
+        suite, file = (one.model_copy(update={"versus": None}) for one in (suite, file))
     return _folded(suite, axes, counted) == _folded(file, axes, counted)
 
 
@@ -100,7 +135,6 @@ def _folded(suite: Suite, axes: Mapping[str, frozenset[str]], counted: Set[str])
                 stage=suite.stage_name(entry),
                 inputs=step.inputs,
                 params=params,
-                layout=step.layout,
                 truth=step.truth,
             )
         else:
@@ -191,7 +225,9 @@ def _at(
     if threads == ALL_CORES:
         threads = cores(stage, cast("Device", device))
     params = {
-        axis: None if v == WHOLE else v for axis, v in point.items() if axis not in AXES_OF_ALL
+        axis: None if v == WHOLE else v
+        for axis, v in point.items()
+        if axis not in {*AXES_OF_ALL, *version_axes(stage)}
     }
     return family.model_copy(
         update={
@@ -206,7 +242,8 @@ def _at(
 
 def _measured(step: SuiteStage) -> str:
     """What is measured at a point, whatever the point is called."""
-    return step.model_dump_json(include={"params", *AXES_OF_ALL})
+    version = [step.point.get(axis) for axis in VERSIONS]
+    return f"{step.model_dump_json(include={'params', *AXES_OF_ALL})}{version}"
 
 
 def _word(axis: str, value: GridValue) -> str:
@@ -215,6 +252,10 @@ def _word(axis: str, value: GridValue) -> str:
         word = WHOLE if value == WHOLE else f"{value}px"
     elif axis == THREADS:
         word = f"{value}threads"
+    elif axis in VERSIONS:
+        # Of /opt/old/.venv/bin/python it is `old` that tells it from others.
+        parts = [part for part in PurePath(str(value)).parts if part not in NO_NAMES]
+        word = parts[-1].removesuffix(".sif") if parts else axis
     elif isinstance(value, str):
         word = PurePath(value).name
     else:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import get_args
 
 from pydantic import ValidationError
 
 from pyscale.errors import UserError
 from pyscale.planning.suite import ALL_CORES, GridValue, Suite, SuiteStage
+from pyscale.planning.traits import shares_windows
 from pyscale_stages.contract import Device, Stage
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean, first_problem
 
 DEVICE, THREADS = "device", "threads"
 AXES_OF_ALL = (DEVICE, THREADS)
-"""Axes that every stage has; all others are parameters of the stage."""
+"""Axes that every stage has; all others are versions, or parameters of the stage."""
+ENVIRONMENT, IMAGE, PYTHON = "environment", "image", "python"
+VERSIONS = (ENVIRONMENT, IMAGE, PYTHON)
+"""Axes whose values are versions of a stage: folders of Python environments, image files, or
+interpreters. Of a step of the user's own the first two are parameters."""
 WHOLE = "full"
 """Value of a parameter that stands for None, which TOML cannot say."""
 
@@ -24,7 +30,21 @@ Grid = Mapping[str, tuple[GridValue, ...]]
 
 def known_axes(stage: Stage) -> list[str]:
     """Axes that a grid of a stage may have."""
-    return [*stage.params.model_fields, *AXES_OF_ALL]
+    return [*stage.params.model_fields, *AXES_OF_ALL, *version_axes(stage)]
+
+
+def version_axes(stage: Stage) -> tuple[str, ...]:
+    """Axes by which a stage runs in several versions, beside its parameters."""
+    return VERSIONS if shares_windows(stage.name) and not stage.runs_outside else ()
+
+
+def version_at(stage: Stage, point: Mapping[str, GridValue]) -> tuple[str, Path] | None:
+    """Axis and file of the version that a stage has at a point; None is that of the run."""
+    for axis in version_axes(stage):
+        if axis in point:
+            path = Path(str(point[axis])).expanduser().absolute()
+            return axis, path / "bin" / "python" if axis == ENVIRONMENT else path
+    return None
 
 
 def refuse_unknown_axes(suite: Suite, families: Mapping[str, SuiteStage], chosen: Grid) -> None:
@@ -85,6 +105,9 @@ def _problem(stage: Stage, axis: str, value: GridValue) -> str | None:
         return did_you_mean(str(value), known[axis])
     if axis == DEVICE and value not in stage.resources.devices:
         return f"{stage.name} computes only on {' and '.join(stage.resources.devices)}"
+    version = version_at(stage, {axis: value})
+    if version is not None and not version[1].exists():
+        return f"{version[1]} does not exist"
     field = stage.params.model_fields.get(axis)
     if isinstance(value, bool) and field is not None and field.annotation is not bool:
         # A number would take true for 1.

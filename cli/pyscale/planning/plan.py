@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
-from pyscale.planning.baseversion import BaseVersion
 from pyscale.planning.sites import Site
-from pyscale.planning.suite import TRUTH, EntryName, Layout, Suite
+from pyscale.planning.suite import TRUTH, EntryName, Suite
 from pyscale.planning.traits import DATA
 from pyscale_stages.contract import Device, Record
 from pyscale_stages.registry import load_stage
@@ -69,7 +68,6 @@ class Trial(Record):
         None,
         description="Python of the environment that runs it; None is pyscale's own, or image's",
     )
-    layout: Layout = Field("array", description="How a cluster starts its workers")
     movie_frames: int | None = Field(
         None, description="Frames that count as its movie, from the first; None is all of them"
     )
@@ -88,8 +86,8 @@ class Trial(Record):
     )
     beside_trial: TrialId | None = Field(
         None,
-        description="Trial of another point of the grid, or of the base version, whose output its "
-        "own is set beside, without a verdict",
+        description="Trial of another point of the grid, whose output its own is set beside, "
+        "without a verdict",
     )
 
     @property
@@ -143,6 +141,15 @@ class Trial(Record):
         return (*self.window_tasks, *merge, *(("check",) if checked else ()), *beside)
 
 
+class Identity(Record):
+    """What stages are made from in one environment or image."""
+
+    python: str = Field(description="Version of Python")
+    code_folder: Path = Field(description="Where tasks import pyscale_stages from")
+    code_sha256: str = Field(description="Of all its Python files and their names")
+    packages: dict[str, str] = Field(description="Versions of all installed distributions")
+
+
 class Plan(Record):
     """Everything that a run will do, frozen before it does anything."""
 
@@ -170,8 +177,8 @@ class Plan(Record):
     own_data: tuple[OwnData, ...] = Field(
         (), description="Datasets that entries name for themselves"
     )
-    base: BaseVersion | None = Field(
-        None, description="Version that its stages are measured against, if any"
+    identities: dict[str, Identity] = Field(
+        {}, description="What each version is made from, by its interpreter or image file"
     )
     site: Site | None = Field(None, description="The cluster that tasks run on, if one does")
     baseline_workers: int = Field(description="N0: the smallest number of workers measured")
@@ -234,11 +241,11 @@ class Plan(Record):
         return known.axes if known.movie in read else None
 
     @property
-    def versions(self) -> dict[str, str]:
-        """Base version of each measured entry that has one, by the name of the new one."""
+    def compared(self) -> dict[str, str]:
+        """Measured entries, each with the one that is the same but for the first of `versus`."""
         own = {trial.entry for trial in self.trials}
         steps = self.suite.stages.items()
-        return {step.version_of: entry for entry, step in steps if step.version_of and entry in own}
+        return {entry: one.beside for entry, one in steps if one.beside in own and entry in own}
 
     @property
     def headline(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,14 @@ from pydantic import JsonValue
 
 from pyscale.errors import UserError, problems_told
 from pyscale.images.catalog import image_for
-from pyscale.planning.baseversion import OF_BASE, BaseVersion
+from pyscale.images.engine import find_engine
+from pyscale.images.labels import PREFIX, labels_of
+from pyscale.planning.gridaxes import IMAGE, version_at
 from pyscale.planning.plan import Trial, TrialInput
 from pyscale.planning.suite import MOVIE, SLIDES, TRUTH, Suite, SuiteStage
 from pyscale.planning.sweep import FROM_OUTSIDE, Scaled, Sweep, trial_id
 from pyscale_stages.contract import Stage, StageParams
-from pyscale_stages.registry import STAGE_NAMES, load_stage
+from pyscale_stages.registry import load_stage
 from pyscale_stages.truth.reading import tells
 
 
@@ -100,21 +102,17 @@ class EntryPlan:
         sweep: Sweep,
         settings: dict[str, Any],
         *,
-        base: BaseVersion | None,
-        on_site: bool,
         earlier: Mapping[str, EntryPlan],
     ) -> EntryPlan:
         """The plan of an entry whose inputs, where entries make them, were planned `earlier`."""
         step = suite.stages[name]
-        # What the user says of an entry holds for both versions of it.
-        own = step.version_of or name
-        older = base if step.version_of else None
         stage = load_stage(suite.stage_name(name))
-        params = _params(stage, name, step, (settings["stages"], older.params if older else {}))
+        params = _params(stage, name, step, settings["stages"])
+        axis, version = version_at(stage, step.point) or (None, None)
         meets = stage.meets_with(params)
-        _refuse_runtime(name, stage, params, settings["runtime"])
+        _refuse_runtime(name, stage, params, settings["runtime"], axis)
         if meets or stage.sharing(params) != "windows":
-            _refuse_windows(name, sweep, settings, in_one_job=meets and on_site)
+            _refuse_windows(name, sweep, settings)
         moved = any(earlier[one].moved for one in step.inputs.values() if one in earlier)
         truth = sources.truth(step.truth)
         unjudged = sources.why_unjudged(stage.name, step.truth, moved=moved)
@@ -123,9 +121,10 @@ class EntryPlan:
         device = suite.device_of(name, settings["device"])
         image = None
         if not stage.runs_outside:
-            image = image_for(own, stage, params, device, settings["images"])
-            if older is not None and older.kind == "images":
-                image += OF_BASE
+            image = image_for(name, stage, params, device, settings["images"])
+            if axis == IMAGE:
+                _refuse_image(name, stage, version)
+                image = str(version)
         if name in suite.measured_once:
             sweep = Sweep.without_frames("place", (1,))
         feeding, frames = sweep.feeding, sweep.frames_at(sweep.feeding)
@@ -138,9 +137,7 @@ class EntryPlan:
             device=device,
             gpus=step.gpus if device == "cuda" else None,
             image=None if settings["runtime"] == "native" else image,
-            interpreter=older.python if older else None,
-            # Ranks wait for each other: those that were started one by one might wait for ever.
-            layout="gang" if meets else settings["layout"] or step.layout,
+            interpreter=None if axis == IMAGE else version,
             # What a step of the user's own reads may be no movie, which would tell its length.
             movie_frames=frames if sweep.is_weak or stage.runs_outside else None,
             windows=((0, frames),),
@@ -168,18 +165,11 @@ class EntryPlan:
         )
 
 
-def _refuse_windows(
-    entry: str, sweep: Sweep, settings: Mapping[str, Any], *, in_one_job: bool
-) -> None:
+def _refuse_windows(entry: str, sweep: Sweep, settings: Mapping[str, Any]) -> None:
     """Raise where a flag tells of windows, and workers of an entry have none of their own."""
     flags = ["--scaling weak"] if sweep.is_weak and sweep.frameless is None else []
     if settings["chunks_per_worker"] > 1:
         flags.append(f"--set chunks_per_worker={settings['chunks_per_worker']}")
-    if settings["layout"] == "array" and in_one_job:
-        raise UserError(
-            f"--layout array starts each worker by itself, and ranks of {entry} wait for each "
-            "other and need one job: leave it out, or set it to gang"
-        )
     if flags:
         raise UserError(
             f"{' and '.join(flags)}: workers of {entry} have no windows of their own, as they are "
@@ -191,22 +181,38 @@ def _params(
     stage: Stage,
     entry: str,
     step: SuiteStage,
-    overriding: Iterable[Mapping[str, dict[str, JsonValue]]],
+    overriding: Mapping[str, dict[str, JsonValue]],
 ) -> StageParams:
     """Parameters of an entry: the suite's, and over them others by stage or entry."""
-    own = step.version_of or entry
     given = step.params
-    for others in overriding:
-        for whose in (stage.name, step.family or own, own):
-            given = given | others.get(whose, {})
+    for whose in (stage.name, step.family or entry, entry):
+        given = given | overriding.get(whose, {})
     # The place in a grid stays, whatever the settings say of the stage.
     given = given | {axis: step.params[axis] for axis in step.point if axis in step.params}
     with problems_told(stage.params, f"the parameters of {entry} are wrong: "):
         return stage.params.model_validate(given)
 
 
-def _refuse_runtime(entry: str, stage: Stage, params: StageParams, runtime: str) -> None:
-    """Raise where tasks are to run in images, and there is none of the stage."""
+def _refuse_image(entry: str, stage: Stage, file: Path | None) -> None:
+    """Raise where a version of an entry is an image of another stage."""
+    assert file is not None
+    of = labels_of(file, find_engine()).get(f"{PREFIX}stage", "another program")
+    if of != stage.name:
+        raise UserError(
+            f"{file} is an image of {of}, and {entry} runs {stage.name}: add --only with entries "
+            "of that stage"
+        )
+
+
+def _refuse_runtime(
+    entry: str, stage: Stage, params: StageParams, runtime: str, version: str | None
+) -> None:
+    """Raise where tasks are to run in images and there is none, or a version runs elsewhere."""
+    if version is not None and (version == IMAGE) != (runtime != "native"):
+        other = "apptainer" if version == IMAGE else "native"
+        raise UserError(
+            f"{entry}: versions by {version} need --runtime {other}, and this run has {runtime}"
+        )
     if runtime == "native":
         return
     if stage.runs_outside and not params.model_dump().get("image"):
@@ -214,8 +220,8 @@ def _refuse_runtime(entry: str, stage: Stage, params: StageParams, runtime: str)
             f"{entry} is a step without an image, and --runtime {runtime} runs "
             "tasks in images: give it one by --image or the key image, or use --runtime native"
         )
-    if stage.name not in STAGE_NAMES:
+    if stage.image is None and not stage.runs_outside:
         raise UserError(
-            f"{stage.name} is a stage of another package, of which there is no image: use "
-            "--runtime native, or make it a step with an image (docs/own-step.md)"
+            f"{stage.name} is a stage of another package, which declares no image of it: use "
+            "--runtime native, or declare one (docs/adding-a-stage.md)"
         )

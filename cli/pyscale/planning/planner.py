@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pyscale.errors import UserError
-from pyscale.planning.baseversion import BaseVersion
+from pyscale.planning.gridaxes import VERSIONS
 from pyscale.planning.plan import OwnData, Plan, Trial
 from pyscale.planning.planentry import Dataset, EntryPlan, Sources
 from pyscale.planning.sites import Site
@@ -32,7 +32,6 @@ def make_plan(
     workers: Sequence[int],
     only: Sequence[str] = (),
     site: Site | None = None,
-    base: BaseVersion | None = None,
     own_data: Mapping[str, Dataset] | None = None,
 ) -> Plan:
     """Expand an unfolded suite into trials, in blocks.
@@ -49,11 +48,6 @@ def make_plan(
     _refuse_unknown_stages(
         suite, only, {"parameters": settings["stages"], "an image": settings["images"]}
     )
-    if settings["layout"] == "gang" and settings["chunks_per_worker"] > 1:
-        raise UserError(
-            f"--layout gang starts all workers at once, each on one window, so it takes no --set "
-            f"chunks_per_worker={settings['chunks_per_worker']}: leave one of the two out"
-        )
     measured = _measured(suite, only)
     place = None
     if suite.entries_that(measures_alone):
@@ -68,8 +62,6 @@ def make_plan(
             Sources(datasets[name], place),
             sweeps[name],
             settings,
-            base=base,
-            on_site=site is not None,
             earlier=entries,
         )
     repeats, seed = settings["repeats"], settings["seed"]
@@ -100,7 +92,6 @@ def make_plan(
             OwnData(data=name, movie=o.movie, frames=o.frames, axes=o.axes, truth=o.own_truth)
             for name, o in own_data.items()
         ),
-        base=base,
         site=site,
         baseline_workers=workers[0],
         trials=trials,
@@ -125,19 +116,17 @@ def _measured(suite: Suite, only: Sequence[str]) -> set[str]:
     if not only:
         return {*suite.stages}
     steps = suite.stages.items()
-    named = {entry for entry, step in steps if {entry, step.family, step.version_of} & {*only}}
+    named = {entry for entry, step in steps if {entry, step.family} & {*only}}
     # It was asked for beside the stages of the suite, and they are what is chosen from.
     return named if named & suite.measured_once else named | suite.measured_once
 
 
 def _beside(suite: Suite, entry: str, block: int, repeats: int, measured: Set[str]) -> str | None:
     """Entry whose output at the same N that of a trial is set beside."""
-    # The same work gives the same in every block. With the base version's it is compared one block
-    # later, which leaves the order of the two to chance.
-    other = suite.stages[entry].beside if block == 1 else None
-    if block == min(2, repeats):
-        bases = (name for name, step in suite.stages.items() if step.version_of == entry)
-        other = next(bases, other)
+    # The same work gives the same in every block. Of versions it is compared one block later, which
+    # leaves their order to chance: one that always ran first would pay for a slow start.
+    which = min(2, repeats) if suite.versus in VERSIONS else 1
+    other = suite.stages[entry].beside if block == which else None
     return other if other in measured else None
 
 
@@ -145,9 +134,7 @@ def _refuse_unknown_stages(
     suite: Suite, only: Sequence[str], overrides: Mapping[str, Mapping[str, object]]
 ) -> None:
     """Refuse misspelt names; settings may name stages that another suite has."""
-    # A base version is measured with the new one, and named by it.
-    steps = {entry: step for entry, step in suite.stages.items() if step.version_of is None}
-    here = {*steps} | {step.family for step in steps.values() if step.family}
+    here = {*suite.stages} | {step.family for step in suite.stages.values() if step.family}
     for name in only:
         if name not in here:
             raise UserError(

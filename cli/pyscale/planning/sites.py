@@ -137,7 +137,6 @@ class Site(Record):
     binds: tuple[InQuotes, ...] = Field(
         (), description="Further paths of the node that images see, read-only"
     )
-    container_program: Literal["apptainer", "singularity"] = "apptainer"
     prices: Prices = Field(Prices(), description="What an hour of a core or a GPU costs")
 
     @field_validator("options")

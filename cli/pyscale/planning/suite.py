@@ -18,8 +18,6 @@ from pyscale_stages.errors import StageError
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean
 
-Layout = Literal["array", "gang"]
-"""An array of independent tasks, or one allocation with a rank for each worker."""
 MOVIE = "movie"
 """The name by which a suite calls the dataset itself."""
 PLACE = "place"
@@ -62,9 +60,6 @@ class SuiteStage(Record):
         "that feeds it",
     )
     params: dict[str, JsonValue] = Field({}, description="Stage parameters")
-    layout: Layout = Field(
-        "array", description="How a cluster starts its workers: each by itself, or all at once"
-    )
     truth: Literal["camera", "specimen"] | None = Field(
         None, description="Coordinates in which a synthetic movie's truth fits this output"
     )
@@ -91,8 +86,8 @@ class SuiteStage(Record):
     )
     grid: dict[str, tuple[GridValue, ...]] = Field(
         {},
-        description="Values of stage parameters, or of device and threads, of which every "
-        "combination is measured",
+        description="Values of stage parameters, or of device, threads and of versions "
+        "(environment, image or python), of which every combination is measured",
     )
     family: str | None = Field(
         None, description="Entry with a grid that this one is a point of; filled by `unfolded`"
@@ -104,9 +99,6 @@ class SuiteStage(Record):
         None,
         description="Entry whose output its own is set beside, without a verdict: the same point "
         "but for the first value of `versus`; filled by `unfolded`",
-    )
-    version_of: str | None = Field(
-        None, description="Entry whose base version this is; filled by `with_base`"
     )
 
     @model_validator(mode="before")

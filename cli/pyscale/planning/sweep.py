@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from pyscale.errors import UserError
+from pyscale.planning.gridaxes import VERSIONS
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.suite import MOVIE, PLACE, SLIDES, TRUTH, Suite, SuiteStage
 from pyscale.planning.traits import DATA
@@ -155,7 +156,7 @@ class Scaled:
             threads=step.cores,
             shares_cores=step.shares_cores,
             # The workers of a gang run at once, so each has one window.
-            chunks=1 if reference.layout == "gang" else chunks_per_worker,
+            chunks=1 if reference.meets else chunks_per_worker,
             grows=sweep.is_weak or sweep.frameless is not None,
         )
 
@@ -213,7 +214,7 @@ def block_order(
 ) -> list[tuple[str, int]]:
     """Entries and worker counts of one block, in the order in which they run.
 
-    The order is random, so that a drift of the machine hits all alike, and so is that of the two
+    The order is random, so that a drift of the machine hits all alike, and so is that of the
     versions of a stage, which run one after the other. In the first block a trial comes before
     those that need its output, and what measures the machine beside a movie before all.
     """
@@ -228,15 +229,14 @@ def block_order(
         configurations += [(entry, sweep.feeding) for entry in suite.stages if entry in feeding]
     versions: dict[tuple[str, int], list[tuple[str, int]]] = {}
     for entry, n in configurations:
-        versions.setdefault((suite.stages[entry].version_of or entry, n), []).append((entry, n))
+        together = suite.stages[entry].beside if suite.versus in VERSIONS else None
+        versions.setdefault((together or entry, n), []).append((entry, n))
     pairs = list(versions.values())
     chance = random.Random(f"{seed}/{block}")
     chance.shuffle(pairs)
     for pair in pairs:
-        if base_first:
-            # The new version is compared in this only block, so the base's output comes first.
-            pair.reverse()
-        else:
+        # In an only block the others are compared with the first version's output.
+        if not base_first:
             chance.shuffle(pair)
     if block > 1:
         return [one for pair in pairs for one in pair]

@@ -29,10 +29,9 @@ BEGINNINGS: set[EventKind] = {
     "trial_started",
     "trial_retried",
     "trial_continued",
-    "trial_taken_up",
     "trial_interrupted",
 }
-COMPARABLE = ("executor", "runtime", "cache", "cpus_per_worker", "site", "allocation")
+COMPARABLE = ("executor", "runtime", "cache", "cpus_per_worker", "site")
 """Settings that must be the same, as a trial takes another time where they differ."""
 MOST_RUNS = 20
 """Runs that are read, from the newest."""

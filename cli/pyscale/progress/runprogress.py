@@ -19,7 +19,6 @@ SHOWN = {
     "trial_skipped",
     "trial_retried",
     "trial_interrupted",
-    "trial_taken_up",
     "jobs_ended",
     "slurm_silent",
     "slurm_answers",

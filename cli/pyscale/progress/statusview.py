@@ -233,9 +233,7 @@ PHRASES: dict[EventKind, str] = {
     "trial_failed": "failed",
     "trial_retried": "retried",
     "trial_continued": "continued",
-    "trial_taken_up": "continued from an earlier pyscale",
     "trial_skipped": "skipped",
-    "queue_full": "is not queued ahead of its turn",
     "trial_interrupted": "was interrupted; it starts again",
     "jobs_ended": "ended leftovers of an earlier pyscale",
     "slurm_silent": "Slurm does not answer",
@@ -250,7 +248,7 @@ PHRASES: dict[EventKind, str] = {
     "run_stopped": "the run was stopped",
 }
 STOPS = {f"run_{end}" for end in ("interrupted", "cancelled", "finished", "extended", "stopped")}
-NAME_TASKS: set[EventKind] = {"submitted", "trial_taken_up"}
+NAME_TASKS: set[EventKind] = {"submitted"}
 """Events whose detail is a list of tasks."""
 MOST_NAMES = 4
 

@@ -199,9 +199,7 @@ def _status(folder: Path, place: Place, ended: ExitRecord | None, job_id: str | 
 def _elapsed_s(launch: LaunchRecord, state: TaskState, ended: ExitRecord | None) -> float | None:
     """How long a task's process runs by this machine's clock, or ran by its node's."""
     if state == "running":
-        # The node told the start by its own clock, which is so far ahead of this one.
-        ahead_s = launch.clock.offset_s if launch.clock else 0.0
-        return max(0.0, (datetime.now(UTC) - launch.spawn_utc).total_seconds() + ahead_s)
+        return max(0.0, (datetime.now(UTC) - launch.spawn_utc).total_seconds())
     if ended is not None and ended.returncode is not None:
         return max(0.0, (ended.end_utc - launch.spawn_utc).total_seconds())
     return None

@@ -75,9 +75,7 @@ def _of_trials(run: RunFolder, tables: Tables) -> Content:
     """Take the wall times of a run, or what ranks told of which wall times say nothing."""
     plan = run.plan
     trials = trial_table(tables.tasks, tables.spans)
-    # What the base of a change took is no reference for anything.
-    others = {*plan.entries_that(stands_apart), *plan.versions.values()}
-    trials = trials.filter(~trials["stage"].is_in(others))
+    trials = trials.filter(~trials["stage"].is_in(plan.entries_that(stands_apart)))
     # What is advised is no part of a reference, so that any share to keep will do.
     ranks = rank_findings(tables.loading, tables.reconstruction, keep=1)
     if trials.is_empty() and ranks:

@@ -62,7 +62,7 @@ def work_id_of(run: RunFolder) -> str:
                 **_own_data(plan, trial, files),
             }
             for trial in plan.scaling_trials
-            if trial.is_reference and plan.suite.stages[trial.entry].version_of is None
+            if trial.is_reference
         },
     }
     # In one order of keys, as equal work must have one fingerprint.

@@ -17,11 +17,6 @@ from pyscale.report.judged import TESTS, TIMES, Row, conclusions, judged_togethe
 from pyscale.report.wording import ABSENT, grouped, listing, quality, score
 from pyscale_stages.contract import Record
 
-OF_AN_A_A_RUN = (
-    "Nothing that was recorded differs between the versions: this is an A/A run, which shows what "
-    "chance does here."
-)
-
 
 def words(at_least: float = MARGIN) -> dict[str, str]:
     """Put each verdict as people read it, for whom `worse` could be more than the time."""
@@ -82,23 +77,13 @@ class ComparisonContext(Record):
     )
     at_least: float = Field(MARGIN, description="Least change that counts: 0.05 is 5 %")
     paired: bool = Field(False, description="Whether both were timed in the same blocks")
-    yardsticks: tuple[str, ...] = Field((), description="Further runs of the base's version")
-    runs_differ_by: float | None = Field(
-        None, description="Largest difference between two runs of the base's version"
+    interleaved: str | None = Field(
+        None, description="Line that would time both in the same blocks; None where none does"
     )
 
 
 def remarks(context: ComparisonContext) -> Iterator[str]:
-    """Say what the ratios compare beside the code, and how far runs of the same code differ."""
-    if context.runs_differ_by is not None:
-        found = f"Runs of the same version differ by up to {percent(context.runs_differ_by)}"
-        if context.runs_differ_by < context.at_least:
-            yield (
-                f"{found}: only a larger change is slower or faster, and only one of more than "
-                f"{percent(context.at_least)} worse or better."
-            )
-        else:
-            yield f"{found}: only a larger change is worse or better."
+    """Say what the ratios compare beside the code."""
     if not context.measured_here:
         yield (
             "Tables of wall times hold no hardware, versions, settings or outputs: whether more "
@@ -106,7 +91,6 @@ def remarks(context: ComparisonContext) -> Iterator[str]:
         )
         return
     if context.paired:
-        yield from () if context.differences else (OF_AN_A_A_RUN,)
         return
     kinds = {difference.kind for difference in context.differences}
     if "hardware" in kinds:
@@ -152,11 +136,11 @@ OF_RUNS = {
     "unknown.",
 }
 OF_VERSIONS = {
-    "agrees": "the outputs of both versions agree within the stage's tolerance: {compared}, at "
+    "agrees": "the outputs of both sides agree within the stage's tolerance: {compared}, at "
     "least {tolerance} counts as the same.",
-    "different": "the outputs of the two versions differ: {compared}, and less than {tolerance} "
+    "different": "the outputs of the two sides differ: {compared}, and less than {tolerance} "
     "does not count as the same. The ratio compares two different results.{qualities}",
-    "unknown": "the outputs of the two versions were not compared.",
+    "unknown": "the outputs of the two sides were not compared.",
 }
 
 
@@ -169,7 +153,7 @@ def output_remarks(context: ComparisonContext, rows: Sequence[Row]) -> Iterator[
                 f"Invalid in {side}: {named(invalid)}. The output there is not that of the run's "
                 "own baseline, so the verdict compares two different results."
             )
-    whose = "outputs of both versions" if context.paired else "reference outputs of both runs"
+    whose = "outputs of both sides" if context.paired else "reference outputs of both runs"
     same = [output.stage for output in context.outputs if output.found == "same"]
     if same:
         yield f"The {whose} have the same bytes: {listing(same)}."
@@ -217,17 +201,12 @@ def method(context: ComparisonContext, rows: Sequence[Row]) -> str | None:
         if context.paired
         else ("Mann-Whitney tests", "all timed trials")
     )
-    counts = max(context.at_least, context.runs_differ_by or 0.0)
-    beyond = (
-        " and beyond what runs of the same version differ by"
-        if context.runs_differ_by is not None
-        else ""
-    )
+    counts = percent(context.at_least)
     told = [
         f"One-sided {test} of {of}, adjusted by Holm's method over all that is judged together and "
         f"has enough of them: {judged_together(tested)}. worse, better: the change is larger than "
-        f"{percent(counts)}. slower, faster: there is a change beyond chance{beyond}, perhaps of "
-        f"less than {percent(counts)}. same: the interval lies within "
+        f"{counts}. slower, faster: there is a change beyond chance, perhaps of less than "
+        f"{counts}. same: the interval lies within "
         f"{1 / (1 + context.at_least):.3f} to {1 + context.at_least:g}. Ratio and interval are "
         f"those of the test (Hodges-Lehmann); each end by itself is a {percent(CONFIDENCE)} bound. "
         "Where nothing takes longer, any worse or slower among what is judged together is seen in "
@@ -237,10 +216,9 @@ def method(context: ComparisonContext, rows: Sequence[Row]) -> str | None:
     if TESTS in kinds:
         told.append(OF_TRIALS)
     if "" in kinds and not context.paired:
-        if context.runs_differ_by is None:
-            told.append(f"{WRONG_MORE_OFTEN} {YARDSTICK}")
-        if context.measured_here:
-            told.append(INTERLEAVE)
+        told.append(SESSIONS)
+        if context.interleaved is not None:
+            told.append(f"To time both versions in the same blocks: `{context.interleaved}`.")
     return "\n".join(told)
 
 
@@ -249,19 +227,12 @@ OF_TRIALS = (
     "follow each other within minutes: other work on the machine during one of the two runs makes "
     "that run slower."
 )
-WRONG_MORE_OFTEN = (
-    "In simulations of four configurations that did not change, any worse or slower was seen in "
-    "53 % (worse: 8 %) where trials were correlated by 0.7 with the one before, and in 32 % "
-    "(worse: 8 %) where the machine's speed differed between runs by a standard deviation of 3 %."
+SESSIONS = (
+    "Sessions of one machine differ by themselves. In simulations of four configurations that did "
+    "not change, sessions that differ by 3 % raise 32 % of false alarms (any worse or slower), "
+    "versions in the same blocks 0.1 %."
 )
 """As benchmarks/sim_compare.py prints."""
-YARDSTICK = (
-    "`pyscale compare BASE NEW --yardstick RUN`, given two or more further runs of the base's "
-    "version, only calls worse what exceeds their differences."
-)
-INTERLEAVE = (
-    "Better still: `pyscale run SUITE --against BASE` times both versions in the same blocks."
-)
 
 
 def _qualities(stage: str, rows: Sequence[Row]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyscale.report import wording
 from pyscale.report.curves import Curve
-from pyscale.report.wording import amount, listing, ratio
+from pyscale.report.wording import amount, listing
 
 Row = dict[str, Any]
 
@@ -33,16 +33,6 @@ def work(curve: Curve) -> str | None:
         f"Neither the work nor the work per worker was the same at every N ({done}): speedup "
         "compares work per second."
     )
-
-
-def faster(row: Row) -> str:
-    """State how much faster than the baseline a configuration is."""
-    times = (
-        "times the baseline's work per second"
-        if is_scaled(row)
-        else "times as fast as the baseline"
-    )
-    return f"{ratio(row['speedup'])} {times}"
 
 
 def held_against(row: Row) -> str:

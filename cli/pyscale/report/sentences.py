@@ -20,7 +20,6 @@ from pyscale.report.wording import (
     listing,
     number,
     phase,
-    ratio,
     score_below,
     seconds,
 )
@@ -37,40 +36,18 @@ def base_case(curve: Curve) -> str:
     base = curve.base
     if base is None:
         return "No timed trial: no wall time and no speedup."
-    interval = _interval(base, "wall_s", number, " s", is_base=True)
-    doubt = ""
+    low, high = base["wall_s_low"], base["wall_s_high"]
+    interval = f"no 95 % interval, {repeats_needed()} trials needed"
+    if low is not None:
+        interval = f"95 % interval {number(low)} to {number(high)} s"
+    repeats, doubt = base["repeats"], ""
+    trials = "one trial" if repeats == 1 else f"median of {repeats} trials"
     if base["invalid"]:
         doubt = f" It is invalid, so every speedup is in doubt: {why_invalid(base)}."
     return (
         f"Baseline: N = {base['workers']} took {number(base['wall_s'])} s "
-        f"({_of_trials(base)}; {interval}).{doubt}"
+        f"({trials}; {interval}).{doubt}"
     )
-
-
-def speedups(curve: Curve) -> Iterator[str]:
-    """State wall time, speedup and efficiency at every other worker count."""
-    for row in curve.timed[1:]:
-        took = f"N = {row['workers']}: {number(row['wall_s'])} s ({_of_trials(row)})"
-        if row["invalid"]:
-            yield f"{took}, {INVALID}: {why_invalid(row)}."
-            continue
-        # The efficiency is a product of factors, each with the baseline's value beside it.
-        base, factors = curve.timed[0], ""
-        if None not in (row["load_balance"], row["computation_scaling"]):
-            balance, useful = (
-                f"{ratio(row[name])}/{ratio(base[name])}"
-                for name in ("load_balance", "useful_share")
-            )
-            factors = f" = load balance {balance} x computation scaling "
-            factors += ratio(row["computation_scaling"])
-            factors += f" x useful share {useful}" if row["useful_share"] is not None else ""
-        yield (
-            f"{took}, {scalingkind.faster(row)} ({_interval(row, 'speedup', ratio)}); "
-            f"efficiency {ratio(row['efficiency'])}{factors}."
-        )
-    for row in curve.rows:
-        if row["wall_s"] is None:
-            yield f"N = {row['workers']}: no timed trial."
 
 
 def lost_time(curve: Curve, losses: pl.DataFrame) -> Iterator[str]:
@@ -207,19 +184,3 @@ def why_invalid(row: Mapping[str, Any]) -> str:
         f"{score_below(row['agreement'], tolerance)}, and {tolerance:g} is required "
         f"(the score is: {row['agreement_measure']})"
     )
-
-
-def _of_trials(row: Row) -> str:
-    repeats = row["repeats"]
-    return "one trial" if repeats == 1 else f"median of {repeats} trials"
-
-
-def _interval(row: Row, name: str, written: Any, unit: str = "", *, is_base: bool = False) -> str:
-    low, high = row[f"{name}_low"], row[f"{name}_high"]
-    if low is None:
-        needed = repeats_needed()
-        if row["repeats"] < needed:
-            # The number needed is given once, with the baseline.
-            return f"no 95 % interval{f', {needed} trials needed' if is_base else ''}"
-        return f"no 95 % interval, the baseline has fewer than {needed} trials"
-    return f"95 % interval {written(low)} to {written(high)}{unit}"

@@ -58,8 +58,6 @@ class ApptainerRuntime:
             argv=tuple(self._engine.command("run", *options, str(chosen.path), *arguments)),
             env=env,
             container=ContainerOrder(
-                variable_prefix=self._engine.environment_prefix,
-                option_prefix=self._engine.option_prefix,
                 passed=(
                     *(*stamp.SLURM_VARIABLES, *stamp.THREAD_VARIABLES, *AMD_VARIABLES),
                     # By which network ranks meet, where somebody had to say so.

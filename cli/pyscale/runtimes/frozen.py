@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pyscale.console import talk
@@ -10,14 +11,13 @@ from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
 from pyscale.images.content import content_sha256
 from pyscale.images.engine import Engine, find_engine
-from pyscale.images.lockfile import ImageFolder, Verdict, sha256_of, verdict_on
-from pyscale.images.sif import PREFIX, UNKNOWN, read_sif, refuse_foreign
-from pyscale.planning.baseversion import OF_BASE
+from pyscale.images.labels import PREFIX, commit_of, labels_of
+from pyscale.images.lockfile import ImageFolder, LockedImage, Verdict, sha256_of, verdict_on
 from pyscale.planning.plan import Plan
 from pyscale.runtimes.apptainer import ApptainerRuntime
-from pyscale.runtimes.base import refuse_changed_base
 from pyscale.runtimes.containererrors import SLOW_START, unpacked_its_image, why_no_container
 from pyscale.runtimes.protocol import NativeRuntime, Runtime
+from pyscale.runtimes.versions import refuse_changed_versions
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import Containers, ImageFile, read_provenance
 from pyscale_stages.binds import OPTIONS
@@ -33,32 +33,28 @@ def freeze_containers(plan: Plan, report: Report) -> Containers | None:
         return None
     engine = find_engine()
     images = [*frozen_images(plan, report), *(_of_step(Path(one), report) for one in of_steps)]
-    return Containers(engine=f"{engine.name} {engine.version}", images=tuple(images))
+    return Containers(engine=engine.named, images=tuple(images))
 
 
 def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
-    """Verify every image that a plan needs, all its bytes, with no container program."""
+    """Verify every image that a plan needs, all its bytes."""
     names = sorted({trial.image for trial in plan.trials if trial.image is not None})
     folder = ImageFolder(Path(plan.settings["images_folder"]).absolute())
     unlocked = plan.settings["unlocked_images"]
     images = []
     for name in names:
-        if plan.base is None or not name.endswith(OF_BASE):
-            found = _frozen(folder, name, report, unlocked=unlocked)
-        elif (sif := plan.base.sif(name)) == plan.base.path:
-            found = _of_step(sif, report)
+        if os.sep in name:
+            # A version by its file, which is what is meant, whatever any lock says.
+            images.append(_of_step(Path(name), report).model_copy(update={"name": name}))
         else:
-            # It may well be made from other code.
-            of_base, plain = ImageFolder(plan.base.path), name.removesuffix(OF_BASE)
-            found = _frozen(of_base, plain, report, unlocked=unlocked, warns=False)
-        images.append(found.model_copy(update={"name": name}))
+            images.append(_frozen(folder, name, report, unlocked=unlocked))
     return tuple(images)
 
 
 def runtime_of(run: RunFolder) -> Runtime:
     """The runtime of a run, tried on this machine before anything is measured."""
     containers = read_provenance(run.path).containers
-    refuse_changed_base(run.plan, run.path.name)
+    refuse_changed_versions(run.plan, run.path.name)
     if containers is None:
         return NativeRuntime()
     engine = find_engine()
@@ -70,13 +66,10 @@ def runtime_of(run: RunFolder) -> Runtime:
 
 def _of_step(sif: Path, report: Report) -> ImageFile:
     """An image of the user's own, which is what is meant, whatever any lock says."""
-    refuse_foreign(sif, read_sif(sif))
-    return _described(Verdict(name=sif.name, file=sif, state="unlocked"), report)
+    return _described(Verdict(name=sif.name, file=sif, state="unlocked"), report, None)
 
 
-def _frozen(
-    folder: ImageFolder, name: str, report: Report, *, unlocked: bool, warns: bool = True
-) -> ImageFile:
+def _frozen(folder: ImageFolder, name: str, report: Report, *, unlocked: bool) -> ImageFile:
     verdict = verdict_on(folder, name, report)
     if verdict.state in {"unlocked", "changed"}:
         if not unlocked:
@@ -84,18 +77,29 @@ def _frozen(
     elif verdict.state != "as locked":
         raise UserError(verdict.sentence)
     known = folder.read_lock().images.get(name)
-    if warns and known is not None and known.content_sha256 != content_sha256(catalog()[name]):
+    if known is not None and known.content_sha256 != content_sha256(catalog()[name]):
         report.say(
             f"warning: the image {name} was made from other code or libraries than this pyscale "
             f"has: `pyscale image build {name}` rebuilds it"
         )
-    return _described(verdict, report)
+    return _described(verdict, report, known)
 
 
-def _described(verdict: Verdict, report: Report) -> ImageFile:
+def _described(verdict: Verdict, report: Report, known: LockedImage | None) -> ImageFile:
+    if not verdict.file.is_file():
+        raise UserError(f"{verdict.file} does not exist: build or pull the image")
     stat = verdict.file.stat()
-    labels = read_sif(verdict.file).labels
-    commit = labels.get(f"{PREFIX}git_commit", UNKNOWN)
+    if known is not None and verdict.state == "as locked":
+        commit = known.git_commit
+        labels = {
+            f"{PREFIX}image": verdict.name,
+            f"{PREFIX}version": known.pyscale_version,
+            f"{PREFIX}lock_sha256": known.lock_sha256,
+            f"{PREFIX}content_sha256": known.content_sha256,
+        }
+    else:
+        labels = labels_of(verdict.file, find_engine())
+        commit = commit_of(labels)
     return ImageFile(
         name=verdict.name,
         path=verdict.file,
@@ -103,7 +107,7 @@ def _described(verdict: Verdict, report: Report) -> ImageFile:
         modified_ns=stat.st_mtime_ns,
         sha256=verdict.sha256 or sha256_of(verdict.file, report),
         locked=verdict.state == "as locked",
-        git_commit=None if commit == UNKNOWN else commit,
+        git_commit=commit,
         labels=labels,
     )
 

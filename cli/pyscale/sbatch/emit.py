@@ -17,6 +17,7 @@ from pyscale import DISTRIBUTION
 from pyscale.console import talk
 from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
+from pyscale.images.engine import PROGRAM
 from pyscale.measuring.benchmark import plan_run
 from pyscale.planning.plan import Plan
 from pyscale.planning.planner import warn_of_too_many_workers
@@ -33,10 +34,7 @@ from pyscale.settings import flag_of
 from pyscale.store.provenance import ImageFile
 
 SUBMIT_FILE = "submit.sh"
-MEASURING = (
-    *("repeats", "cache", "executor", "layout", "retries", "keep_outputs"),
-    "against",
-)
+MEASURING = ("repeats", "cache", "executor", "retries", "keep_outputs")
 """Flags that say how to measure, of which scripts know nothing."""
 
 
@@ -58,8 +56,7 @@ def emit(
             f"{' and '.join(given)}"
         )
     refuse_unusable(folder)
-    # Like the other settings of MEASURING, it means nothing for scripts where a file gives it.
-    settings = settings_for(suite, flags).model_copy(update={"against": None})
+    settings = settings_for(suite, flags)
     site = load_site(settings.site)
     if settings.workers is None:
         raise UserError(
@@ -152,7 +149,7 @@ def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str
     needs += ["the folder to be measured"] if plan.place else []
     if images:
         texts["images.sha256"] = "".join(f"{image.sha256}  {image.path}\n" for image in images)
-        needs = [site.container_program, "the images", *needs]
+        needs = [PROGRAM, "the images", *needs]
     else:
         needs.append("this Python environment")
     about = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
+from pyscale.errors import UserError
 from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.submission import asked_by_window, submissions
 from pyscale.planning.plan import Plan, Trial
@@ -65,19 +66,16 @@ class HeldTrials:
         return any(own.id == trial.id for own in self.trials)
 
 
-def is_held(plan: Plan) -> bool:
-    """Whether the trials of a plan run in jobs that hold nodes for several of them."""
-    return plan.site is not None and plan.settings.get("allocation") == "hold"
-
-
-def why_not_held(plan: Plan, site: Site) -> str | None:
-    """Why no allocation can serve trials of a plan, in a clause; None where one can."""
+def refuse_too_many_nodes(plan: Plan, site: Site) -> None:
+    """Raise where a job would need more nodes than the site's file allows."""
     for held in (one.held for one in held_trials(plan, site)):
         most = held.slot.request.max_nodes
         fewest = int(held.nodes_option.partition("-")[0])
         if most is not None and fewest > most:
-            return f"it needs {fewest} nodes, and max_nodes of the site {site.name} is {most}"
-    return None
+            raise UserError(
+                f"the largest N needs {fewest} nodes, and max_nodes of the site {site.name} is "
+                f"{most}: lower --workers, or change the site's file"
+            )
 
 
 def held_trials(plan: Plan, site: Site) -> tuple[HeldTrials, ...]:

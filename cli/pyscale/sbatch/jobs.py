@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment
 
-from pyscale.images.engine import Engine
+from pyscale.images.engine import PROGRAM
 from pyscale.planning.plan import Plan, Trial, TrialInput
 from pyscale.planning.sites import Site
 from pyscale.planning.traits import has_own_work, stands_apart
 from pyscale.sbatch.options import Allocation, allocation, as_words, slurm_options
 from pyscale.store.provenance import ImageFile
-from pyscale_stages.binds import OPTIONS, task_binds
+from pyscale_stages.binds import OPTIONS, VARIABLE_PREFIX, task_binds
 from pyscale_stages.contract import Device, Stage, Surroundings, TaskSpec
 from pyscale_stages.registry import load_stage
 from pyscale_stages.validarea import VALID_FILE
@@ -76,14 +76,12 @@ class Job:
 
     def texts(self, templates: Environment) -> dict[str, str]:
         """Files of this configuration."""
-        program = self._site.container_program
-        engine = Engine(program, "apptainer" if program == "apptainer" else "singularity-ce", "")
         common = {
             "job": self,
             "image": self.image,
             "python": sys.executable,
-            "container": shlex.join([program, "run", *OPTIONS]),
-            "prefix": engine.environment_prefix,
+            "container": shlex.join([PROGRAM, "run", *OPTIONS]),
+            "prefix": VARIABLE_PREFIX,
         }
         files = {
             "params.json": json.dumps(self.trial.params, indent=1) + "\n",

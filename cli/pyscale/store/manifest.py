@@ -26,7 +26,6 @@ class Sources:
     hardware: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By its label: `stamp` as first recorded, and `tasks` that ran on it."""
     versions: dict[str, dict[str, str]] = field(default_factory=dict)
-    base_versions: dict[str, dict[str, str]] = field(default_factory=dict)
     entry_versions: dict[str, dict[str, str]] = field(default_factory=dict)
     """By entry: its libraries, which two entries of one stage may have in two versions."""
     determinism: dict[str, str] = field(default_factory=dict)
@@ -54,10 +53,8 @@ class Sources:
         label = str(result.stamp.get("label", "unknown"))
         found = self.hardware.setdefault(label, {"stamp": result.stamp, "tasks": []})
         found["tasks"].append(name)
-        is_base = run.plan.suite.stages[trial.entry].version_of is not None
-        versions = self.base_versions if is_base else self.versions
         # Windows may tell what a merge or a check has no need of.
-        for known, name in ((versions, result.spec.stage), (self.entry_versions, trial.entry)):
+        for known, name in ((self.versions, result.spec.stage), (self.entry_versions, trial.entry)):
             known.setdefault(name, {}).update(result.versions)
         self.determinism[result.spec.stage] = result.determinism
         self.warnings.update(result.warnings)
@@ -99,8 +96,8 @@ def build_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, 
     told = _read_sources(run) if sources is None else sources
     slow = [f"{', '.join(told.slow_starts)}: {SLOW_START}"] if told.slow_starts else []
     frozen = read_provenance(run.path).model_dump(mode="json")
-    planned = plan.model_dump(mode="json", include={"suite", "movie", "own_data", "base", "place"})
-    base = planned["base"]
+    kept = {"suite", "movie", "own_data", "identities", "place"}
+    planned = plan.model_dump(mode="json", include=kept)
     return {
         "run_id": plan.run_id,
         "pyscale": {
@@ -119,10 +116,11 @@ def build_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, 
             "truth": frozen["truth_files"],
             "own_data": planned["own_data"],
         },
-        "base": None if base is None else base | {"versions": told.base_versions},
+        "identities": planned["identities"],
         "place": planned["place"],
         "order": [trial.id for trial in plan.trials],
         "versions": told.versions,
+        "entry_versions": told.entry_versions if plan.identities else {},
         "determinism": told.determinism,
         "hardware": told.hardware,
         "outputs": told.outputs,

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pyscale_stages.contract import Record, TaskError, TaskResult
 from pyscale_stages.measure.pagecache import Eviction
-from pyscale_stages.record import Amount, Finite, Seconds
+from pyscale_stages.record import Amount
 from pyscale_stages.residency import CacheState, Residency
 
 SPEC_FILE = "spec.json"
@@ -30,8 +30,6 @@ NODE_FILE = "node.{node}.json"
 class ContainerOrder(Record):
     """What the launcher adds where a container program starts the task: the node knows it."""
 
-    variable_prefix: str = Field(description="Before a variable's name, so that it gets inside")
-    option_prefix: str = Field(description="Before the name of a variable that sets an option")
     passed: tuple[str, ...] = Field(description="Variables of the node that the task must see")
     gpu: bool = Field(description="The task computes on a GPU")
     scratch_prefix: str = Field(description="How the names of this run's scratch folders begin")
@@ -72,20 +70,10 @@ class TaskOrder(Record):
     )
     requested: Requested | None = Field(None, description="Absent on this machine")
     node_work: NodeWork | None = Field(None, description="Absent where pyscale has done it")
-    clock: str | None = Field(
-        None, description="Addresses and port at which the orchestrator tells its time to nodes"
-    )
     meeting: Path | None = Field(
         None, description="Where the task's ranks meet, and hear how others ended; None: nowhere"
     )
     rank: int | None = Field(None, description="Which of them it is, from 0; None without others")
-
-
-class ClockOffset(Record):
-    """How far a node's clock is from the orchestrator's, by an exchange of times."""
-
-    offset_s: Finite = Field(description="The node's clock minus the orchestrator's")
-    error_s: Seconds = Field(description="Half the round trip: the offset is known no better")
 
 
 class LaunchRecord(Record):
@@ -97,7 +85,6 @@ class LaunchRecord(Record):
     begin_utc: datetime = Field(description="When the launcher began, by the node's clock")
     spawn_utc: datetime = Field(description="When the task's process was started")
     job_id: str | None = Field(None, description="Slurm's, like 17 or 17_3")
-    clock: ClockOffset | None = Field(None, description="Absent where it was not to be had")
     cpus: tuple[int, ...] = Field(description="Cores that the process is pinned to")
 
 

@@ -151,8 +151,6 @@ def _launch_columns(launch: LaunchRecord) -> Row:
         "prepare_s": (launch.spawn_utc - launch.begin_utc).total_seconds(),
         "node": launch.node,
         "job_id": launch.job_id,
-        "clock_offset_s": launch.clock.offset_s if launch.clock else None,
-        "clock_error_s": launch.clock.error_s if launch.clock else None,
     }
 
 

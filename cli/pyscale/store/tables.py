@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from pyscale.analysis.declared import schema_of
-from pyscale.analysis.lanes import on_one_clock, with_lanes
+from pyscale.analysis.lanes import with_lanes
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TIME, WHOLE, Schema, columns
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import Sources
@@ -39,7 +39,6 @@ def task_schema() -> Schema:
         (TIME, "submit_utc begin_utc start_utc end_utc"),
         (REAL, "queue_s prepare_s"),
         (TEXT, "node job_id"),
-        (REAL, "clock_offset_s clock_error_s"),
     )
     return (
         planned
@@ -171,15 +170,13 @@ def build_tables(run: RunFolder) -> Tables:
         name: pl.DataFrame([row for rows in ordered for row in rows[name]], schema(), orient="row")
         for name, (_, schema) in TABLES.items()
     }
-    tasks, spans = on_one_clock(frames.pop("tasks"), frames.pop("spans"))
     first_submit = pl.col("submit_utc").min().over("trial")
     return Tables(
-        tasks=_with_waits(with_lanes(tasks)).with_columns(
+        tasks=_with_waits(with_lanes(frames.pop("tasks"))).with_columns(
             position=first_submit.rank("dense").cast(pl.Int64) - 1,
             cores_used=pl.col("cpu_s") / pl.col("wall_s"),
             memory_used_share=pl.col("peak_rss_bytes") / pl.col("requested_memory_bytes"),
         ),
-        spans=spans,
         **frames,
         sources=sources,
     )

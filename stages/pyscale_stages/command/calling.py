@@ -90,7 +90,7 @@ def execute(
                 scratch=Path(scratch),
                 device=task.spec.device,
             )
-            variables |= seen_inside(params.image, {**seen, **own, TOLD_VARIABLE: str(told)})
+            variables |= seen_inside({**seen, **own, TOLD_VARIABLE: str(told)})
         call = Call(
             words,
             params.folder,

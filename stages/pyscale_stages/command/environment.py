@@ -11,14 +11,14 @@ from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 
-from pyscale_stages.binds import OPTIONS, task_binds
+from pyscale_stages.binds import OPTIONS, VARIABLE_PREFIX, task_binds
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.command.placeholders import fields_of
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.hashing import sha256_of
 
-ENGINES = ("apptainer", "singularity")
+ENGINE = "apptainer"
 AMD_DEVICE, NVIDIA_DEVICE = Path("/dev/kfd"), Path("/dev/nvidiactl")
 
 
@@ -50,12 +50,10 @@ def in_container(
     return [*line, str(image), *words]
 
 
-def seen_inside(image: Path, variables: Mapping[str, str]) -> dict[str, str]:
+def seen_inside(variables: Mapping[str, str]) -> dict[str, str]:
     """Variables for the container program's own process, by which these reach the inside."""
     # By its option --env a comma would begin another variable.
-    is_apptainer = Path(engine_for(image)).resolve().name == "apptainer"
-    prefix = "APPTAINERENV_" if is_apptainer else "SINGULARITYENV_"
-    return {f"{prefix}{name}": value for name, value in variables.items()}
+    return {f"{VARIABLE_PREFIX}{name}": value for name, value in variables.items()}
 
 
 def engine_for(image: Path) -> str:
@@ -67,11 +65,11 @@ def engine_for(image: Path) -> str:
 
 def container_program(image: Path) -> str:
     """Container program of this machine, for an image that may still have to be pulled."""
-    engine = next(filter(None, map(shutil.which, ENGINES)), None)
+    engine = shutil.which(ENGINE)
     if engine is None:
         raise MissingPart(
-            f"the step runs in {image.name}, and this machine has neither "
-            f"{' nor '.join(ENGINES)}: install Apptainer, or name an environment"
+            f"the step runs in {image.name}, and this machine has no {ENGINE}: install Apptainer, "
+            "or name an environment"
         )
     return engine
 

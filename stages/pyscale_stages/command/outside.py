@@ -13,7 +13,6 @@ IN_OPEN, IN_NONBLOCK, IN_CLOEXEC = 0x20, os.O_NONBLOCK, os.O_CLOEXEC
 ENGINE_PROGRAMS = (
     "starter",
     "apptainer",
-    "singularity",
     "squashfuse",
     "fuse",
     "gocryptfs",

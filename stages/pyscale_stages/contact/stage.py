@@ -11,6 +11,8 @@ from pyscale_stages.contact.pixels import LARGEST_CAPACITY
 from pyscale_stages.contact.tables import Tables, frame_tables, joined, merge, write
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 
@@ -142,6 +144,13 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="contact",
+    image=Image(
+        (*OF_EXTRA["contact"], SCIPY),
+        debian=("ocl-icd-libopencl1", "pocl-opencl-icd"),
+        imports=("polars", "pyclesperanto", "scipy", "tifffile"),
+        # A GPU's driver comes with --nv, but not the file by which OpenCL finds it.
+        after_install="echo libnvidia-opencl.so.1 >/etc/OpenCL/vendors/nvidia.icd",
+    ),
     modules=("scipy.spatial.distance", "polars"),
     folders=("truth",),
     needs=NEEDS,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage
 from pyscale_stages.decompress.params import DecompressParams, method, room_bytes
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import OF_EXTRA
 from pyscale_stages.registry import later, place
 from pyscale_stages.timing import TIMINGS, Timing
 
@@ -25,6 +27,7 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=4, memory_gib=4.0, devices=("cpu",)),
     extra="decompress",
+    image=Image(OF_EXTRA["decompress"]),
     modules=("imagecodecs", "mrcfile", "tifffile", "polars"),
     folders=("machine", "movieformats"),
     room_bytes=room_bytes,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage
+from pyscale_stages.image import Image
 from pyscale_stages.kernels.params import KernelParams, method
+from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.registry import later, place
 from pyscale_stages.timing import TIMINGS, Timing
 
@@ -25,6 +27,7 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=2, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
     extra="kernels",
+    image=Image((*OF_EXTRA["kernels"], SCIPY), cuda=()),
     modules=("torch", "scipy.ndimage", "polars"),
     folders=("machine",),
     # Of all particle images, in single precision.

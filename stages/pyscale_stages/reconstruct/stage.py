@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import OF_EXTRA
 from pyscale_stages.reconstruct.needs import NEEDS
 from pyscale_stages.reconstruct.params import IMAGE, ReconstructParams, method, weights_file
 from pyscale_stages.reconstruction import Reconstruction
@@ -35,6 +37,17 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="reconstruct",
+    image=Image(
+        OF_EXTRA["reconstruct"],
+        # ASTRA computes cone beams on GPUs alone, and brings CUDA with it.
+        cuda=OF_EXTRA["reconstruct_astra"],
+        imports=("polars", "tifffile", "torch"),
+        # Beside a CPU torch, torchvision cannot be imported by itself.
+        after_code=(
+            '/opt/pyscale/venv/bin/python -B -c "from pyscale_stages import torchdevice; '
+            'torchdevice.make_torchvision_importable(); import deepinv"'
+        ),
+    ),
     modules=("torch", "torchvision", "deepinv", "tifffile"),
     folders=("ranks",),
     surroundings=weights_file,

@@ -11,6 +11,8 @@ import polars as pl
 
 from pyscale_stages.contract import Slot, Stage
 from pyscale_stages.errors import BadInput
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import PackedFrames, write_pages
 from pyscale_stages.parquet import write_tables
@@ -187,6 +189,7 @@ STAGE = Stage(
     check=check,
     method=method,
     extra="register_denoise",
+    image=Image((*OF_EXTRA["register_denoise"], SCIPY)),
     modules=("ants", "pywt", "skimage"),
     needs=NEEDS,
 )

@@ -8,6 +8,8 @@ import numpy as np
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import OF_EXTRA, SCIPY, TORCH
 from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.registry import later
@@ -154,7 +156,20 @@ STAGE = Stage(
     modules=("torch", "cellpose", "cv2", "fastremap"),
     folders=("truth",),
     has_models=True,
-    image=models.image_of,
+    image=Image((*OF_EXTRA["segment_cellpose4"], TORCH, SCIPY), cuda=()),
+    other_images={
+        "segment_cellpose3": Image(
+            (*OF_EXTRA["segment"], TORCH, SCIPY),
+            cuda=(),
+            # Cellpose 3 compiles functions when it is imported.
+            after_code=(
+                "mkdir -p /opt/pyscale/numba\n"
+                "NUMBA_CACHE_DIR=/opt/pyscale/numba /opt/pyscale/venv/bin/python -B -c "
+                '"from pyscale_stages.segment.models import import_cellpose; import_cellpose(3)"'
+            ),
+        )
+    },
+    image_name=models.image_of,
     surroundings=models.surroundings,
     needs=NEEDS,
     judged_by="labels",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage, Surroundings
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import OF_EXTRA
 from pyscale_stages.registry import later, place
 from pyscale_stages.storage.params import StorageParams, method, room_bytes
 from pyscale_stages.timing import TIMINGS, Timing
@@ -34,6 +36,7 @@ STAGE = Stage(
     surroundings=surroundings,
     room_bytes=room_bytes,
     extra="storage",
+    image=Image(OF_EXTRA["storage"]),
     modules=("imagecodecs", "mrcfile", "tifffile", "polars"),
     folders=("machine", "movieformats"),
     work="each",

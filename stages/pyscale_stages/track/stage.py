@@ -6,6 +6,8 @@ import os
 
 from pyscale_stages.contract import Slot, Stage
 from pyscale_stages.errors import BadInput
+from pyscale_stages.image import Image
+from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 from pyscale_stages.track import jvm, laptrack_backend, trackmate_backend
@@ -173,7 +175,21 @@ STAGE = Stage(
     extra="track",
     modules=("laptrack", "polars"),
     folders=("truth",),
-    image=image_of,
+    image=Image((*OF_EXTRA["track"], SCIPY)),
+    other_images={
+        "track_trackmate": Image(
+            (*OF_EXTRA["track"], *OF_EXTRA["track_trackmate"], SCIPY),
+            debian=("openjdk-17-jre-headless",),
+            maven=jvm.MAVEN_COORDINATES,
+            imports=("jpype", "laptrack", "scyjava"),
+            # %environment would be replaced by the one of the layer above.
+            after_install=(
+                "echo export JAVA_HOME=/usr/lib/jvm/java-17-openjdk-amd64 "
+                'PYSCALE_TRACKMATE_JARS=/opt/pyscale/jars >>"$APPTAINER_ENVIRONMENT"'
+            ),
+        )
+    },
+    image_name=image_of,
     surroundings=jvm.surroundings,
     exports={"csv": export_csv, "ctc": export_ctc, "trackmate": export_trackmate},
     needs=NEEDS,

@@ -140,15 +140,11 @@ class TestVerdicts:
         assert (within.verdict, within.p_adjusted < 0.05) == ("same", True)
         assert within.interval.low > 1
 
-    def test_what_counts_can_be_asked_for_and_what_runs_differ_by_is_never_worse(self):
+    def test_what_counts_can_be_asked_for(self):
         pair = longer(1.12)
         asked = (0.02, 0.05, 0.1, 0.2)
         found = [judge([pair], at_least=at_least)[0].verdict for at_least in asked]
         assert found == ["worse", "worse", "slower", "same"]
-        assert verdicts(judge([pair], scatter=0.08)) == ["worse"]
-        # The least change that counts stays: what differs as runs do is not the same.
-        (within,) = judge([pair], scatter=0.2)
-        assert (within.verdict, within.reason) == ("not enough data", "as-runs-differ")
 
     def test_what_differs_alone_and_not_together_says_so(self):
         # One-sided p = 0.013: told alone, and not among twelve.

@@ -1,3 +1,5 @@
+from datetime import UTC, datetime, timedelta
+
 import polars as pl
 import pytest
 
@@ -137,6 +139,8 @@ def test_one_trial_beside_six_steady_ones_is_enough(new_run, others, one, codes)
 
 
 ONE_NODE = {"nodes": ["a"]}
+ORDERED = datetime(2000, 1, 1, tzinfo=UTC)
+CLOCKS_DISAGREE = {"submit_utc": ORDERED, "begin_utc": ORDERED - timedelta(seconds=2)}
 
 
 @pytest.mark.parametrize(
@@ -146,17 +150,13 @@ ONE_NODE = {"nodes": ["a"]}
         (40.0, ONE_NODE, []),
         # Imbalance alone is not taken for missing overlap.
         (1.0, ONE_NODE | {"workers": (100.0, 10.0)}, []),
-        (0.0, {"clock_error_s": None}, ["clocks-unknown"]),
-        # Clocks are trusted as far as the verdict on overlap allows.
-        (0.0, {"clock_error_s": 0.001}, []),
-        (0.0, {"clock_error_s": 20.0}, []),
-        # Together for 60 s, 10 s from the verdict; two clocks may be off by 6 s each.
-        (40.0, {"clock_error_s": 6.0}, ["clocks-unknown"]),
-        (40.0, {"clock_error_s": 4.0}, []),
-        (54.0, {"clock_error_s": 3.0}, ["workers-did-not-overlap", "clocks-unknown"]),
+        # Clocks of several nodes are trusted to a second, unless they disagree.
+        (50.9, {}, []),
+        (51.1, {}, ["workers-did-not-overlap"]),
+        (60.0, CLOCKS_DISAGREE, ["clocks-disagree"]),
         # Names of nodes do not matter, their hardware does.
-        (0.0, {"clock_error_s": 0.001, "hardware": ["xeon"]}, []),
-        (0.0, {"clock_error_s": 0.001, "hardware": ["xeon", "epyc"]}, ["mixed-hardware"]),
+        (0.0, {"hardware": ["xeon"]}, []),
+        (0.0, {"hardware": ["xeon", "epyc"]}, ["mixed-hardware"]),
         # Workers that took turns on one core did not overlap.
         (
             *(0.0, ONE_NODE | {"workers": (10.0,) * 6, "lanes": [0, 1] * 3, "start_s": TURNS}),
@@ -164,15 +164,15 @@ ONE_NODE = {"nodes": ["a"]}
         ),
         # Nor did one that began when the other had ended; clocks may leave that open.
         (100.0, ONE_NODE, ["workers-in-turn"]),
-        (100.0, {"clock_error_s": 0.001}, ["workers-in-turn"]),
-        (100.0, {"clock_error_s": 3.0}, ["workers-did-not-overlap"]),
-        (100.0, {"clock_error_s": None}, ["workers-did-not-overlap", "clocks-unknown"]),
+        (100.0, {}, ["workers-did-not-overlap"]),
+        (102.0, {}, ["workers-did-not-overlap"]),
+        (100.0, CLOCKS_DISAGREE, ["clocks-disagree"]),
     ],
 )
 def test_two_workers_are_doubted_for_their_overlap_their_clocks_and_their_hardware(
     new_run, second_s, every_trial, codes
 ):
-    builder = repeated(new_run, clock_error_s=0.001)
+    builder = repeated(new_run)
     for block in range(6):
         told = {"workers": (100.0,) * 2, "start_s": (0.0, second_s), "nodes": ["a", "b"]}
         told |= every_trial
@@ -261,7 +261,7 @@ def test_every_doubt_is_raised_at_once(new_run):
             {"failed": ["w1"]},
             {"cache_state": "warm", "agreement": 0.1, "same": False},
             {"cache_state": "asis"},
-            {"cache_state": "evicted-unverified", "nodes": ["a", "b"]},
+            {"cache_state": "evicted-unverified", "nodes": ["a", "b"], **CLOCKS_DISAGREE},
         )
     ):
         workers = [{"compute": doubtful.pop("compute", 40.0)}] * 2
@@ -305,7 +305,7 @@ def test_no_drift_is_told_where_the_order_of_trials_is_not_known(new_run):
 
 
 def test_trials_tell_of_themselves_whatever_was_measured_in_them():
-    flags = [["drift", "disturbed"], ["few-repeats", "clocks-unknown"], ["retried"]]
+    flags = [["drift", "disturbed"], ["few-repeats", "clocks-disagree"], ["retried"]]
     found = pl.DataFrame({"stage": ["loader", "loader", "other"], "flags": flags})
-    assert flags_of_trials(found, ["loader"]) == ["disturbed", "clocks-unknown"]
+    assert flags_of_trials(found, ["loader"]) == ["disturbed", "clocks-disagree"]
     assert flags_of_trials(found, []) == []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pyscale.analysis.lanes import lanes_of, most_at_once, on_one_clock, with_lanes
+from pyscale.analysis.lanes import lanes_of, most_at_once, with_lanes
 
 BEGIN = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
 
@@ -105,58 +105,3 @@ def test_every_window_with_times_has_a_lane_and_a_merge_has_none(dealt, windows,
 def test_a_merge_that_ran_in_a_worker_s_place_is_no_window_of_it():
     everywhere = table([0, 1], at((0, 1), (0, 3))).with_columns(pl.col("lane").fill_null(0))
     assert with_lanes(everywhere)["lane"].to_list() == [0, 1, None]
-
-
-TRUE_START = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
-TIMES = ("begin_utc", "start_utc", "end_utc")
-
-
-def tables(*told):
-    """Tables of tasks that all began at one moment, by clocks that are ahead.
-
-    Each item is (node, by how much its clock is ahead, the offset found, and its error).
-    """
-    tasks = pl.DataFrame(
-        [
-            {
-                "trial": "t",
-                "task": f"w{place}",
-                "node": node,
-                **dict.fromkeys(TIMES, TRUE_START + timedelta(seconds=ahead_s)),
-                "clock_offset_s": offset_s,
-                "clock_error_s": error_s,
-            }
-            for place, (node, ahead_s, offset_s, error_s) in enumerate(told)
-        ],
-        schema_overrides={"clock_offset_s": pl.Float64, "clock_error_s": pl.Float64},
-    )
-    return tasks, tasks.select("trial", "task", "start_utc", phase=pl.lit("compute"))
-
-
-def starts(*told):
-    tasks, spans = on_one_clock(*tables(*told))
-    assert tasks["start_utc"].equals(spans["start_utc"])
-    return [(start - TRUE_START).total_seconds() for start in tasks["start_utc"]]
-
-
-@pytest.mark.parametrize(
-    ("told", "left_s"),
-    [
-        ([("a", 3.25, 3.25, 0.001), ("b", -1.5, -1.5, 0.001)], [0, 0]),
-        # A launcher that got no answer has its neighbour's, and an unknown clock is believed.
-        ([("a", 3.0, None, None), ("a", 3.0, 3.0, 0.001)], [0, 0]),
-        ([("a", 3.0, None, None), ("b", 1.0, 1.0, 0.001)], [3.0, 0]),
-        ([("a", 0.123456, 0.123456, 0.001)], [0]),
-    ],
-)
-def test_a_clock_that_is_ahead_is_put_back_and_one_that_is_behind_put_on(told, left_s):
-    assert starts(*told) == pytest.approx(left_s, abs=1e-9)
-
-
-def test_every_time_of_the_tasks_of_one_node_is_shifted_by_what_was_measured_best():
-    before = tables(("a", 3.0, 3.2, 0.4), ("a", 3.0, 3.0, 0.001))
-    tasks, spans = on_one_clock(*before)
-    assert (tasks.schema, spans.schema) == (before[0].schema, before[1].schema)
-    assert {moment for column in TIMES for moment in tasks[column]} == {TRUE_START}
-    assert tasks["clock_offset_s"].to_list() == [3.0, 3.0]
-    assert tasks["clock_error_s"].to_list() == [0.001, 0.001]

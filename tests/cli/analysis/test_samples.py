@@ -12,7 +12,6 @@ from pyscale.analysis.samples import (
     compared_samples,
     is_primary,
     samples,
-    samples_differ_by,
 )
 
 BASE = {
@@ -76,14 +75,3 @@ def test_what_takes_no_time_and_what_failed_is_no_sample():
     own = samples({**BASE, "loading": madeuploader.loading([failing])})
     assert set(own["kind"]) == {"reconstruction"}
     assert "gather" not in own.filter(workers=1)["value"].to_list()
-
-
-@every_kind
-@pytest.mark.parametrize("meaning", ["unit", "better", "work"])
-def test_runs_of_one_version_differ_by_what_is_alike_in_them(kind, meaning):
-    one = samples({kind: BASE[kind]})
-    other = one.with_columns(amount=1.2 * pl.col("amount"))
-    assert samples_differ_by([one, other], one) == pytest.approx(0.2)
-    assert (
-        samples_differ_by([one, other.with_columns(pl.lit("another").alias(meaning))], one) is None
-    )

@@ -191,16 +191,28 @@ def test_with_one_window_each_everything_is_as_defined_for_single_tasks(
 
 
 @pytest.mark.parametrize(
-    ("where", "nodes", "error_s"),
-    [
-        ({}, 1, 0),
-        ({"nodes": ["a", "b"]}, 2, None),
-        ({"nodes": ["a", "b", "c"], "clock_error_s": 0.02}, 3, 0.04),
-    ],
+    ("where", "nodes"), [({}, 1), ({"nodes": ["a", "b"]}, 2), ({"nodes": [None]}, None)]
 )
-def test_nodes_are_counted_and_how_well_their_clocks_are_known(new_run, where, nodes, error_s):
-    row = row_of(new_run().trial("track", [{"compute": 1.0}] * 3, **where))
-    assert (row["nodes"], row["clock_error_s"]) == (nodes, error_s)
+def test_nodes_are_counted(new_run, where, nodes):
+    assert row_of(new_run().trial("track", [{"compute": 1.0}] * 3, **where))["nodes"] == nodes
+
+
+@pytest.mark.parametrize(
+    ("early_s", "late_s", "disagree"),
+    [(0.0, 0.0, False), (0.9, 0.9, False), (1.1, 0.0, True), (0.0, 1.1, True)],
+)
+def test_an_order_of_times_that_cannot_have_been_is_told(new_run, early_s, late_s, disagree):
+    builder = new_run().trial("track", [{"compute": 9.0}] * 2, merge={"merge": 1.0})
+    is_merge, start = pl.col("verb") == "merge", pl.col("start_utc")
+    # Windows begin before their order, and a merge is ordered before these have ended.
+    tasks = builder.tasks.with_columns(
+        begin_utc=start,
+        submit_utc=pl.when(is_merge)
+        .then(start - pl.duration(milliseconds=round(1000 * late_s)))
+        .otherwise(start + pl.duration(milliseconds=round(1000 * early_s))),
+    )
+    (found,) = trial_table(tasks, builder.spans)["clocks_disagree"]
+    assert found is disagree
 
 
 @pytest.mark.parametrize(

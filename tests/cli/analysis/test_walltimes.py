@@ -243,4 +243,4 @@ def test_nodes_are_counted_where_they_are_named_one_by_one(node, nodes):
     trials = task_rows(node=node)
     assert trials["nodes"].to_list()[1] == nodes
     # Dates are those of a scheduler, on one clock.
-    assert "clocks-unknown" not in configurations(trials, interleaved=False)["flags"].to_list()[1]
+    assert "clocks-disagree" not in configurations(trials, interleaved=False)["flags"].to_list()[1]

@@ -161,12 +161,8 @@ class TestRunLines:
         assert run_line(own, ["segment"], self.EXPERIMENT).startswith("pyscale run pipeline.toml ")
 
     def test_the_windows_of_many_workers_go_to_one(self, make):
-        line = run_line(make(layout="gang"), ["segment"], self.WINDOWS)
-        assert "--workers 1 --repeats 6 --set chunks_per_worker=4" in line.replace(
-            "--layout array ", ""
-        )
-        # The ranks of a gang have one window each.
-        assert "--layout array" in line
+        line = run_line(make(), ["segment"], self.WINDOWS)
+        assert "--workers 1 --repeats 6 --set chunks_per_worker=4" in line
 
 
 class TestTables:

@@ -111,7 +111,7 @@ def test_it_is_reported_compared_and_advised_of_without_a_file_in_it(runs, read,
     first, second = (run.path for run in runs)
     commands = (
         ("report", first, "--out", "one"),
-        ("report", second, "--archive", "--mask", "--out", "two"),
+        ("report", second, "--archive", "--out", "two"),
         ("report", first, second, "--out", "both"),
         ("advise", first),
         ("status", first),
@@ -124,7 +124,7 @@ def test_it_is_reported_compared_and_advised_of_without_a_file_in_it(runs, read,
     for out in ("one", "two", f"both/{first.name}", f"both/{second.name}"):
         assert pl.read_parquet(place / out / "tasks.parquet").height > 0
         assert (place / out / "provenance_manifest.json").is_file()
-    assert (place / "two" / f"{second.name}-masked.zip").is_file()
+    assert (place / "two" / f"{second.name}.zip").is_file()
 
 
 def test_what_would_be_written_into_it_is_one_sentence(runs, read):

@@ -67,24 +67,15 @@ def test_an_unknown_reference_is_refused(tmp_path):
 
 
 @pytest.mark.slow
-def test_references_of_ones_own_stay_out_of_a_masked_archive(make, tmp_path, monkeypatch, capsys):
-    own = tmp_path / "references"
-    own.mkdir()
-    (own / "lab.toml").write_text(
-        'title = "Measured by zqx"\nsource = "zqx"\nfigures = "wall times"\nsweep = "workers"\n'
-        'caveats = ["by zqx"]\nhardware = {node = "zqx"}\nstages = {lab = "register_denoise"}\n'
-    )
-    (own / "lab.csv").write_text("stage,workers,wall_s\nlab,1,9\nlab,2,6\n")
-    monkeypatch.setenv("PYSCALE_REFERENCES_FOLDER", str(own))
+def test_an_archive_has_the_report_as_it_is_and_what_it_tells_is_said(make, tmp_path, capsys):
     run = carried_out(make(only=("register_denoise",)), tmp_path)
-    out, asked = tmp_path / "out", ReportOptions(references=("lab", "pycyto"))
-    report_runs([str(run.path)], out, asked, archived=True, masked=True)
-    assert "zqx" in (out / "report.html").read_text()
-    with zipfile.ZipFile(out / f"{run.path.name}-masked.zip") as zipped:
-        assert [name for name in zipped.namelist() if b"zqx" in zipped.read(name)] == []
+    out, asked = tmp_path / "out", ReportOptions(references=("pycyto",))
+    report_runs([str(run.path)], out, asked, archived=True)
+    with zipfile.ZipFile(out / f"{run.path.name}.zip") as zipped:
         assert b"pyCyto" in zipped.read("report/report.html")
     said = " ".join(capsys.readouterr().err.split())
-    assert "still names hardware, operating systems and software" in said
+    assert "holds records and report as they are" in said
+    assert "use `pyscale reference add`" in said
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ def test_the_program_of_this_machine_is_described(engine, subject):
     by_check = {
         finding.check: finding for finding in containers.containers(subject(runtime="apptainer"))
     }
-    assert by_check["container.engine"].sentence.startswith(f"{engine.name} {engine.version} at ")
+    assert by_check["container.engine"].sentence.startswith(f"{engine.named} at ")
     if not containers.installed_setuid(engine):
         assert {"container.user_namespaces", "container.fuse"} <= set(by_check)
 
@@ -38,7 +38,7 @@ def test_a_setuid_starter_is_found_where_the_program_says_it_is(tmp_path):
     starter.parent.mkdir(parents=True)
     starter.touch()
     program = put_program(tmp_path, "apptainer", f"echo LIBEXECDIR={tmp_path}/libexec")
-    engine = Engine(str(program), "apptainer", "1.4.5")
+    engine = Engine(str(program), "1.4.5")
     assert not containers.installed_setuid(engine)
     starter.chmod(0o4755)
     assert containers.installed_setuid(engine)
@@ -58,7 +58,7 @@ def test_without_fuse_or_squashfuse_images_are_unpacked_at_each_start(tmp_path, 
     program.parent.mkdir()
     program.touch()
     monkeypatch.setenv("PATH", str(tmp_path))
-    engine = Engine(str(program), "apptainer", "1.4.5")
+    engine = Engine(str(program), "1.4.5")
     found = containers.fuse(device, engine, needed=True)
     assert found.status == "warning"
     assert "no such file" in found.sentence

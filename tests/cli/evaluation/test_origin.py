@@ -73,6 +73,7 @@ def test_of_thousands_of_files_some_are_named(make):
         "python": "3.11",
         "containers": None,
         "versions": {},
+        "entry_versions": {},
         "hardware": {},
     }
     found = origin.facts(make(), manifest)

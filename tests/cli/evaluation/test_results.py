@@ -108,15 +108,9 @@ def test_every_node_of_one_kind_is_named_in_the_report(run):
     assert results_of(run).context.hardware[0]["nodes"] == f"{own}, zz-other"
 
 
-def test_what_is_held_follows_from_the_layout_and_is_unknown_where_jobs_have_whole_nodes(make):
-    def plan(layout, **request):
-        planned = make(layout=layout)
-        trials = tuple(trial.model_copy(update={"layout": layout}) for trial in planned.trials)
-        return planned.model_copy(update={"site": site(request=request), "trials": trials})
-
-    assert how_held(plan("array")) == "task"
-    assert how_held(plan("gang")) == "gang"
-    assert how_held(plan("array", exclusive=True)) is None
+def test_what_workers_hold_is_unknown_where_jobs_have_whole_nodes(make):
+    assert how_held(make(on_site=site())) == "task"
+    assert how_held(make(on_site=site(request={"exclusive": True}))) is None
     assert how_held(make()) == "machine"
 
 

@@ -9,8 +9,6 @@ from pyscale.executors import containernode
 from pyscale.executors.containernode import dead_scratch, left_scratch, prepared, scratch_prefix
 
 ORDER = {
-    "variable_prefix": "APPTAINERENV_",
-    "option_prefix": "APPTAINER_",
     "passed": ["SLURM_JOB_ID", "OMP_PLACES"],
     "gpu": False,
     "scratch_prefix": "pyscale-0123abcd-",

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from pyscale.executors.clock import telling_time
 from pyscale.executors.rankend import tell_other_ranks
 from pyscale.store.records import (
     EXIT_FILE,
@@ -27,10 +26,6 @@ from trials import ended, error_of, launched
 pytestmark = pytest.mark.slow
 
 LAUNCH = "import sys; from pyscale.executors.launch import launch; launch(*sys.argv[1:])"
-AWAITS_THE_CLOCK = f"""
-from pyscale.executors import clock
-clock.LIMIT_S = clock.PATIENCE_S = 600.0
-{LAUNCH}"""
 LAUNCH_RANK = """
 import sys
 from pyscale.executors.launch import launch_rank
@@ -78,14 +73,12 @@ def content(folder):
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-def test_a_usual_task_imports_nothing_heavy_and_has_its_clock_compared_before_it_starts(order):
-    with telling_time() as clock:
-        folder = order(clock=clock)
-        said = launch(folder, program=f"{AWAITS_THE_CLOCK}; print(*sys.modules)")
+def test_a_usual_task_imports_nothing_heavy(order):
+    folder = order()
+    said = launch(folder, program=f"{LAUNCH}; print(*sys.modules)")
     assert ended(folder).returncode == 0
     assert not set(HEAVY) & set(said.split())
     found = launched(folder)
-    assert abs(found.clock.offset_s) <= found.clock.error_s
     assert found.begin_utc < found.spawn_utc
 
 
@@ -107,15 +100,6 @@ def test_the_job_is_named_as_squeue_names_it_and_the_node_as_slurm_does(
     folder = order()
     launch(folder, env=variables)
     assert (launched(folder).job_id, launched(folder).node) == (job_id, node)
-
-
-def test_a_task_runs_also_where_no_clock_answers(order):
-    with telling_time() as clock:
-        pass
-    folder = order(clock=clock)
-    launch(folder)
-    assert launched(folder).clock is None
-    assert ended(folder).returncode == 0
 
 
 def test_an_input_that_is_not_there_is_said_by_the_task(order, tmp_path):

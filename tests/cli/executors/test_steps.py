@@ -50,7 +50,7 @@ def started(run, tmp_path, monkeypatch, pauses):
         site = Site(name="here", summary="a pretended cluster")
         executor = StepExecutor(run, site, Journal(run.journal_file), "17")
         order = TaskOrder(argv=("true",))
-        executor.run(Batch(trial, "windows", {folder: order}, 1, lambda _: None, lambda: None))
+        executor.run(Batch(trial, "windows", {folder: order}, 1, lambda _: None))
         return folder, exits.read_text().split() if exits.exists() else []
 
     return start

@@ -11,11 +11,13 @@ from mockruns import site
 from pyscale.executors.submission import (
     Submission,
     outside_of_any_job,
-    script,
+    script_of,
     setup_lines,
     submissions,
 )
+from pyscale.measuring.holding import held_parameters
 from pyscale.planning.sites import load_site
+from pyscale.sbatch.held import held_trials
 from pyscale.tomlfile import shipped_names
 
 
@@ -65,17 +67,16 @@ def test_a_job_begins_with_the_lines_of_its_site_or_ends():
     assert (job.returncode, job.stdout) == (1, b"")
 
 
-@pytest.mark.parametrize("layout", ["array", "gang"])
 @pytest.mark.parametrize("name", shipped_names("site"))
-def test_every_script_of_a_shipped_site_passes_shellcheck(make, tmp_path, name, layout, missing):
+def test_every_script_of_a_shipped_site_passes_shellcheck(make, tmp_path, name, missing):
     if shutil.which("shellcheck") is None:
         missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
-    plan = make(device="cuda", runtime="apptainer", layout=layout)
+    plan, place = make(device="cuda", runtime="apptainer"), load_site(name)
     files = []
-    for submission in submissions(plan, plan.trial("segment-n2-b1")):
-        text = script(load_site(name), submission, run_id="one", folder=Path("/my runs/one"))
-        file = tmp_path / submission.batch_name
-        file.write_text(text)
+    for number, one in enumerate(held_trials(plan, place)):
+        file = tmp_path / f"{number}.sbatch"
+        told = held_parameters(plan, place, one.held, 60)
+        file.write_text(script_of(told, Path("/my runs/one")))
         files.append(file)
     check = subprocess.run(["shellcheck", *files], capture_output=True, text=True, check=False)
     assert check.stdout == ""

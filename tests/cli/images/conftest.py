@@ -1,7 +1,4 @@
-"""A folder of small real images with its lock."""
-
-import shutil
-from pathlib import Path
+"""A folder of images with its lock."""
 
 import pytest
 
@@ -20,16 +17,11 @@ def lock(folder, lock_image):
     return lambda name, **changes: lock_image(folder.sif(name), **changes)
 
 
-@pytest.fixture(scope="session")
-def small_sif(make_sif, tmp_path_factory):
-    """An image that is built once, and only copied."""
-    return make_sif(tmp_path_factory.mktemp("image") / "contact.sif")
-
-
 @pytest.fixture
-def contact(small_sif, folder, lock):
-    """An image in the folder that is as its lock says."""
+def contact(folder, lock):
+    """A file in the folder that is as its lock says."""
     folder.make()
-    sif = Path(shutil.copy(small_sif, folder.sif("contact")))
+    sif = folder.sif("contact")
+    sif.write_bytes(bytes(40_000))
     lock("contact")
     return sif

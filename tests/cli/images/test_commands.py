@@ -71,7 +71,6 @@ def test_verify_without_any_image_is_refused(run, folder):
     "words",
     [
         ["verify", "contcat"],
-        ["inspect", "contcat"],
         ["build", "contcat"],
     ],
 )
@@ -82,22 +81,7 @@ def test_a_misspelt_name_is_refused(run, words):
 
 def test_a_place_that_is_none_is_refused(run, contact):
     with refused(UserError):
-        run("push", "contact", "docker://registry.example/lab")
-    with refused(UserError):
         run("pull", "contact")
-
-
-def test_inspect_of_what_is_no_image_of_pyscale_or_does_not_start_is_one_sentence(
-    run, make_sif, folder, tmp_path
-):
-    sif = make_sif(tmp_path / "other.sif", image="")
-    (tmp_path / "text.sif").write_text("text" * 20)
-    for name in (str(sif), "text.sif", "contact"):
-        with refused(UserError):
-            run("inspect", name)
-    make_sif(folder.sif("contact"))
-    with pytest.raises(UserError, match="does not start here.*no such file"):
-        run("inspect", "contact")
 
 
 def test_without_a_container_program_images_are_listed_and_verified_all_the_same(
@@ -107,9 +91,7 @@ def test_without_a_container_program_images_are_listed_and_verified_all_the_same
     assert "contact" in run("list").stdout
     assert "as locked" in run("verify").stdout
     for words in (
-        ["inspect", "contact"],
         ["pull", "oras://registry.example/lab"],
-        ["push", "contact", "oras://registry.example/lab"],
         ["build", "contact"],
     ):
         with refused(MissingPart):

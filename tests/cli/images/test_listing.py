@@ -35,21 +35,18 @@ def test_an_image_of_what_is_here_is_current_and_else_says_what_has_changed(
     assert listed(folder, "contact").because == "its Python lock"
 
 
-@pytest.mark.parametrize("content", [b"", b"text", None])
-def test_an_image_of_another_size_or_with_a_broken_header_is_changed_on_disk(
-    folder, contact, lock, as_now, content
-):
+def test_an_image_of_another_size_is_changed_on_disk(folder, contact, lock, as_now):
     lock("contact", **as_now)
-    contact.write_bytes(contact.read_bytes() + b"x" if content is None else content)
+    contact.write_bytes(contact.read_bytes() + b"x")
     image = listed(folder, "contact")
     assert image.state == "changed on disk"
     assert image.size_bytes == contact.stat().st_size
 
 
-def test_an_image_without_a_lock_is_unlocked_and_one_that_is_gone_absent_all_the_same(
-    folder, make_sif, lock
-):
-    sif = make_sif(folder.sif("contact"))
+def test_an_image_without_a_lock_is_unlocked_and_one_that_is_gone_absent_all_the_same(folder, lock):
+    folder.make()
+    sif = folder.sif("contact")
+    sif.write_bytes(b"here")
     image = listed(folder, "contact")
     assert (image.state, image.sha256, image.built_utc) == ("unlocked", None, None)
     lock("contact")
@@ -58,7 +55,7 @@ def test_an_image_without_a_lock_is_unlocked_and_one_that_is_gone_absent_all_the
     assert (image.state, image.size_bytes, image.sha256) == ("absent", None, None)
 
 
-def test_images_of_other_names_follow_with_what_their_labels_say(folder, contact, lock):
+def test_images_of_other_names_follow(folder, contact, lock):
     shutil.copy(contact, folder.sif("mine"))
     lock("mine", origin="oras://registry.example/lab/contact:1")
     (folder.path / "foreign.sif").write_bytes(b"text")
@@ -66,5 +63,5 @@ def test_images_of_other_names_follow_with_what_their_labels_say(folder, contact
     assert [image.name for image in images[len(catalog()) :]] == ["foreign", "mine"]
     foreign, mine = images[-2:]
     assert (foreign.stage, foreign.device, foreign.state) == ("?", "?", "unlocked")
-    assert (mine.stage, mine.device, mine.state) == ("contact", "cpu", "current")
+    assert (mine.stage, mine.device, mine.state) == ("?", "?", "current")
     assert mine.origin == "oras://registry.example/lab/contact:1"

@@ -123,30 +123,13 @@ def test_one_flipped_byte_in_the_middle_is_found(folder, contact):
     verify_image(folder, "contact")
 
 
-MAGIC_AT, ARCHITECTURE_AT = 33, 45
-
-
-def cut(left):
-    return lambda sif: sif.write_bytes(sif.read_bytes()[:left])
-
-
-CHANGES = {
-    "larger": (lambda sif: sif.write_bytes(sif.read_bytes() + b"x"), "changed", "bytes, but"),
-    "without its magic": (lambda sif: flip(sif, MAGIC_AT), "damaged", "is not a SIF image"),
-    **{f"cut to {left}": (cut(left), "damaged", "cut short") for left in (0, 40, 5000, -1)},
-}
-
-
-@pytest.mark.parametrize(("change", "state", "words"), CHANGES.values(), ids=CHANGES)
-def test_an_image_that_is_not_as_it_was_locked_is_judged(folder, contact, change, state, words):
+def test_an_image_of_another_size_is_judged_unread(folder, contact):
     size_bytes = contact.stat().st_size
-    change(contact)
+    contact.write_bytes(contact.read_bytes() + b"x")
     verdict = verdict_on(folder, "contact")
-    assert verdict.state == state
-    assert words in verdict.sentence
-    if state == "changed":
-        assert f"has {size_bytes + 1} bytes, but" in verdict.sentence
-        assert f"records {size_bytes}" in verdict.sentence
+    assert (verdict.state, verdict.sha256) == ("changed", None)
+    assert f"has {size_bytes + 1} bytes, but" in verdict.sentence
+    assert f"records {size_bytes}" in verdict.sentence
 
 
 def test_an_image_that_nothing_locks_is_unlocked_and_one_for_another_machine_foreign(
@@ -157,12 +140,7 @@ def test_an_image_that_nothing_locks_is_unlocked_and_one_for_another_machine_for
         verify_image(folder, "contact")
     verdict = verdict_on(folder, "contact")
     assert (verdict.state, verdict.sha256) == ("unlocked", sha256_of(contact))
-    with contact.open("r+b") as file:
-        file.seek(ARCHITECTURE_AT)
-        file.write(b"04\0")
-    lock("contact")
-    with refused(UserError):
-        verify_image(folder, "contact")
+    lock("contact", architecture="riscv64")
     assert verdict_on(folder, "contact").state == "foreign"
 
 
@@ -178,31 +156,18 @@ def test_an_absent_image_says_how_to_get_it(folder, contact):
     assert folder.names() == ["contact", "mine"]
 
 
-def test_a_file_is_compared_with_the_lock_beside_it_or_the_image_that_its_labels_name(
+def test_a_file_is_compared_with_the_lock_beside_it_or_the_image_that_has_its_bytes(
     folder, contact, tmp_path
 ):
     elsewhere, copy = tmp_path / "any name.sif", tmp_path / "copy"
     shutil.copy(contact, elsewhere)
     shutil.copytree(folder.path, copy)
-    assert verdict_on_file(elsewhere, folder).state == "as locked"
-    flip(elsewhere, 30000)
     verdict = verdict_on_file(elsewhere, folder)
-    assert (verdict.name, verdict.file, verdict.state) == ("contact", elsewhere, "changed")
+    assert (verdict.name, verdict.file, verdict.state) == ("contact", elsewhere, "as locked")
+    flip(elsewhere, 30000)
+    assert verdict_on_file(elsewhere, folder).state == "unlocked"
     flip(contact, 30000)
     other = ImageFolder(tmp_path / "none")
     assert verdict_on_file(copy / "contact.sif", other).state == "as locked"
     assert verdict_on_file(contact, ImageFolder(copy)).state == "changed"
-
-
-def test_a_file_that_is_no_image_of_pyscale_or_not_there_is_one_sentence(
-    folder, make_sif, tmp_path
-):
-    path = tmp_path / "other.sif"
-    for state, words in (("absent", str(path)), ("damaged", str(path))):
-        verdict = verdict_on_file(path, folder)
-        assert verdict.state == state
-        assert words in verdict.sentence
-        path.write_bytes(b"text")
-    verdict = verdict_on_file(make_sif(path, image=""), folder)
-    assert verdict.state == "unlocked"
-    assert "is not an image of pyscale" in verdict.sentence
+    assert verdict_on_file(tmp_path / "absent.sif", folder).state == "absent"

@@ -1,9 +1,8 @@
 import pytest
 
-from pyscale.data.progress import SilentReport
 from pyscale.errors import UserError
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.transfer import with_images_here
+from pyscale.images.pull import with_images_here
 from pyscale.planning.suite import Suite
 from refusals import refused
 
@@ -30,7 +29,7 @@ def test_an_image_that_was_pulled_before_is_its_file(named, sif, tmp_path):
     file = tmp_path / "steps" / f"{sif}-0123456789abcdef.sif"
     file.parent.mkdir()
     file.touch()
-    suite = with_images_here(suite_in(named + DIGEST), ImageFolder(tmp_path), SilentReport())
+    suite = with_images_here(suite_in(named + DIGEST), ImageFolder(tmp_path), pulls=True)
     params = suite.stages["mine"].params
     assert (params["image"], params["pulled_from"]) == (str(file), named + DIGEST)
     assert suite.stages["contact"] == suite_in("").stages["contact"]
@@ -49,9 +48,9 @@ def test_an_image_that_was_pulled_before_is_its_file(named, sif, tmp_path):
 )
 def test_an_image_that_is_not_pinned_is_refused(named, tmp_path):
     with refused(UserError):
-        with_images_here(suite_in(named), ImageFolder(tmp_path), SilentReport())
+        with_images_here(suite_in(named), ImageFolder(tmp_path), pulls=True)
 
 
 def test_an_image_that_is_a_file_stays_it(tmp_path):
     suite = suite_in("mine.sif")
-    assert with_images_here(suite, ImageFolder(tmp_path), SilentReport()) == suite
+    assert with_images_here(suite, ImageFolder(tmp_path), pulls=True) == suite

@@ -3,7 +3,7 @@
 import pytest
 
 from mockexecutor import MockEnd, MockExecutor
-from mockruns import carry_out, events_of, failing, killed_at, plan_of, result_of
+from mockruns import carry_out, events_of, failing, plan_of, result_of
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import Suite, SuiteStage
 from pyscale.progress.status import run_status
@@ -79,11 +79,3 @@ def test_a_trial_with_nothing_to_be_set_beside_is_timed_all_the_same(run):
     assert carry_out(run, again) == ()
     assert (f"{GPU}-n2-b1", "beside") in again.started
     assert (f"{GPU}-n2-b1", "w0") not in again.started
-
-
-def test_a_task_beside_that_goes_on_alone_is_taken_up(run):
-    trial = f"{GPU}-n2-b1"
-    killed_at(run, trial, "beside", on_this_node=False)
-    again = MockExecutor(on_this_node=False, takes_up=True)
-    assert carry_out(run, again) == ()
-    assert again.taken_up == [(trial, "beside")]

@@ -94,14 +94,14 @@ def test_every_command_tells_the_rest_of_the_run(run, tmp_path):
     damaged(run, WRONG["'wall_s'"])
     named = f"The trial {TRIAL} is left out: its record {RESULT} cannot be read ('wall_s'"
     out = tmp_path / "out"
-    done = pyscale("report", run.path, "--archive", "--mask", "--out", out)
+    done = pyscale("report", run.path, "--archive", "--out", out)
     assert (done.exit_code, done.output.count("is left out")) == (0, 1), done.output
     assert named in done.output
     rows = pl.read_csv(out / "benchmark_trials.csv")
     assert rows.height == len(run.plan.trials) - 1
     assert RESULT in (out / "scaling_analysis.md").read_text()
     assert RESULT in (out / "report.html").read_text()
-    assert (out / f"{run.path.name}-masked.zip").is_file()
+    assert (out / f"{run.path.name}.zip").is_file()
     copy = run.path.rename(run.path.with_name("copy"))
     for command in (("advise", copy), ("status", copy), ("status", copy, "--log")):
         told = pyscale(*command)

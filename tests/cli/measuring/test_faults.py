@@ -56,8 +56,8 @@ def run(make, tmp_path):
     return RunFolder.create(tmp_path / "runs", make(only=("contact",)))
 
 
-def on_a_cluster(behaviour=lambda _trial, _task, _spec: MockEnd(), *, takes_up=False):
-    return MockExecutor(behaviour, on_this_node=False, takes_up=takes_up)
+def on_a_cluster(behaviour=lambda _trial, _task, _spec: MockEnd()):
+    return MockExecutor(behaviour, on_this_node=False)
 
 
 def killed_in(run, behaviour):
@@ -142,22 +142,10 @@ def test_a_retried_trial_is_flagged_in_the_table_and_no_other_is(run):
 class TestAKilledPyscale:
     """It dies while w0 runs and w1 is queued."""
 
-    def test_has_its_tasks_taken_up_by_the_next(self, run):
+    def test_has_its_trial_started_anew_by_the_next(self, run):
         killed_in(run, ending(TRIAL, "w0", None))
         assert (state(run, "w0"), state(run, "w1")) == ("running", "queued")
-        again = on_a_cluster(takes_up=True)
-        assert carry_out(run, again) == ()
-        assert again.taken_up == [(TRIAL, "w0"), (TRIAL, "w1")]
-        assert [task for trial, task in again.started if trial == TRIAL] == ["merge", "check"]
-        assert run.attempts(run.plan.trial(TRIAL)) == 1
-        (told,) = events_of(run, "trial_taken_up")
-        assert (told.trial, told.detail) == (TRIAL, "w0, w1")
-        assert events_of(run, "trial_retried", "trial_interrupted") == []
-        assert_whole(run)
-
-    def test_has_its_trial_started_anew_where_nothing_is_left_of_it(self, run):
-        killed_in(run, ending(TRIAL, "w0", None))
-        again = on_a_cluster(takes_up=False)
+        again = on_a_cluster()
         assert carry_out(run, again) == ()
         assert [t for trial, t in again.started if trial == TRIAL] == ["w0", "w1", "merge", "check"]
         assert run.attempts(run.plan.trial(TRIAL)) == 1, "an interruption is no failure"
@@ -165,58 +153,13 @@ class TestAKilledPyscale:
         assert_whole(run)
 
     @pytest.mark.parametrize("task", ["merge", "check"])
-    def test_has_a_merge_or_check_taken_up_too(self, run, task):
+    def test_has_a_merge_or_check_done_anew_alone(self, run, task):
         killed_in(run, ending(TRIAL, task, None))
-        again = on_a_cluster(takes_up=True)
+        again = on_a_cluster()
         assert carry_out(run, again) == ()
-        assert again.taken_up == [(TRIAL, task)]
+        assert (TRIAL, task) in again.started
+        assert (TRIAL, "w0") not in again.started
         assert_whole(run)
-
-    def test_has_what_ends_badly_tried_again(self, run):
-        """What was taken up is a try like any other: with one retry, one more follows."""
-        killed_in(run, ending(TRIAL, "w0", None))
-        again = on_a_cluster(ending(TRIAL, "w1", *[FAULTS["node down"]] * 9), takes_up=True)
-        assert carry_out(run, again) == (TRIAL,)
-        assert again.started.count((TRIAL, "w1")) == 1
-        assert [event.detail for event in events_of(run, "trial_failed")] == [
-            "w1: pretended NodeFail on n1"
-        ] * 2
-        assert run.attempts(run.plan.trial(TRIAL)) == 2
-
-    def test_has_those_waited_for_that_run_beside_one_that_failed(self, run):
-        """w0 has failed when pyscale dies in w1: the new attempt starts when w1 has ended."""
-
-        def behaviour(trial, task, _spec):
-            if (trial, task) == (TRIAL, "w1"):
-                raise Killed
-            return MockEnd(returncode=1 if (trial, task) == (TRIAL, "w0") else 0)
-
-        killed_in(run, behaviour)
-        again = on_a_cluster(takes_up=True)
-        assert carry_out(run, again) == ()
-        assert again.taken_up == [(TRIAL, "w1")]
-        assert again.started[:2] == [(TRIAL, "w0"), (TRIAL, "w1")]
-        aside = run.trial(run.plan.trial(TRIAL)).with_name(f"{TRIAL}.failed-1")
-        assert read_task(aside / "w1").state == "done"
-        assert_whole(run)
-
-    def test_has_its_tasks_waited_for_before_anything_else_starts(self, make, tmp_path):
-        """The trial before it had failed: its next try must not run beside what still runs."""
-        run = RunFolder.create(tmp_path / "runs", make(only=("contact",), retries=0))
-        later = "contact-n2-b2"
-
-        def behaviour(trial, task, _spec):
-            if (trial, task) == (later, "w0"):
-                raise Killed
-            return MockEnd(returncode=1 if (trial, task) == (TRIAL, "w0") else 0)
-
-        killed_in(run, behaviour)
-        assert carry_out(run, on_a_cluster(takes_up=True)) == ()
-        (taken_up,) = events_of(run, "trial_taken_up")
-        assert taken_up.trial == later
-        (retried,) = events_of(run, "trial_retried")
-        assert retried.trial == TRIAL
-        assert taken_up.time_utc < retried.time_utc
 
 
 KILL = "kill"
@@ -235,11 +178,11 @@ def acting(acts):
     return behaviour
 
 
-def until_whole(run, acts, take_up):
+def until_whole(run, acts):
     """Carry a run out, and resume it until it is complete."""
     retries = run.plan.settings["retries"]
-    for takes_up in take_up:
-        executor = on_a_cluster(acting(acts), takes_up=takes_up)
+    for _ in range(42):
+        executor = on_a_cluster(acting(acts))
         try:
             incomplete = carry_out(run, executor)
         except Killed:
@@ -265,15 +208,14 @@ def until_whole(run, acts, take_up):
 )
 @given(
     acts=st.lists(st.sampled_from(ACTS), max_size=40),
-    take_up=st.lists(st.booleans(), min_size=42, max_size=42),
     chunks=st.integers(1, 2),
 )
 def test_whatever_happens_a_resumed_run_becomes_whole_and_counts_nothing_twice(
-    make, tmp_path, acts, take_up, chunks
+    make, tmp_path, acts, chunks
 ):
     plan = make(only=("contact",), repeats=1, cache="asis", chunks_per_worker=chunks)
     run = RunFolder.create(tmp_path / "runs", plan)
-    until_whole(run, deque(acts), take_up)
+    until_whole(run, deque(acts))
     tasks = assert_whole(run)
     told = Counter(
         event.trial

@@ -18,7 +18,6 @@ from mockruns import (
     carried_out,
     carry_out,
     done_run,
-    ending,
     events_of,
     failing,
     killed_at,
@@ -292,69 +291,3 @@ def test_killed_at_any_moment_a_run_resumes_to_the_undisturbed_set_of_results(ru
     finished = Counter(event.trial for event in events_of(run, "trial_finished"))
     assert finished == Counter({trial.id: 1 for trial in run.plan.trials})
     assert not list(run.path.rglob("*.failed-*"))
-
-
-class TestTrialsQueuedAhead:
-    """On a cluster; the mock's queue runs what it holds when that is waited for."""
-
-    def test_those_whose_inputs_are_there_wait_together_and_run_in_their_order(self, run):
-        executor = MockExecutor(on_this_node=False, room=1000)
-        assert carry_out(run, executor) == ()
-        # Every one of them was queued, and none twice.
-        assert executor.queued == executor.taken_up == every_task(run.plan)
-        events = events_of(run)
-        started = [event.trial for event in events if event.kind == "trial_started"]
-        assert started == [trial.id for trial in run.plan.trials]
-        known = set()
-        ended = set()
-        waits_behind = 0
-        for event in events:
-            assert event.trial is None or event.kind != "trial_taken_up"
-            if event.kind == "trial_finished":
-                ended.add(str(event.trial))
-            if event.kind == "submitted" and event.trial not in known:
-                known.add(str(event.trial))
-                trial = run.plan.trial(str(event.trial))
-                # What it reads and is compared with was there.
-                assert ended >= {item.from_trial for item in trial.inputs if item.from_trial}
-                waits_behind += len(known) - len(ended) > 1
-        assert waits_behind
-
-    def test_a_full_queue_is_told_once_and_the_run_goes_on(self, run):
-        executor = MockExecutor(on_this_node=False, room=2)
-        assert carry_out(run, executor) == ()
-        assert [event.detail for event in events_of(run, "queue_full")] == ["its queue is full"]
-        assert len(executor.queued) + len(executor.started) == len(every_task(run.plan))
-
-    def test_one_that_fails_is_tried_again_as_a_whole(self, run):
-        executor = failing("contact-n2-b1", "w0", times=1)
-        executor.on_this_node, executor.room = False, 1000
-        assert carry_out(run, executor) == ()
-        assert events_of(run, "trial_failed")[0].detail.startswith("w0:")
-        assert ("contact-n2-b1", "w0") in executor.started
-
-    def test_what_a_killed_pyscale_queued_is_taken_up_by_the_next(self, run):
-        first = next(trial.id for trial in run.plan.trials if trial.block == 2)
-        killed_at(run, first, "w0", on_this_node=False, room=1000)
-        executor = MockExecutor(on_this_node=False, takes_up=True, room=1000)
-        assert carry_out(run, executor) == ()
-        # Nothing was ordered twice.
-        assert not any("." in path.name for path in (run.path / "tasks").iterdir())
-
-    def test_one_that_failed_before_its_turn_is_told_and_tried_again(self, run):
-        class Fast(MockExecutor):
-            def queue(self, batch):
-                refused = super().queue(batch)
-                for folder in () if refused else batch.orders:
-                    self._pretend(folder)
-                return refused
-
-            def take_up(self, batch):
-                return bool(batch.orders)
-
-        fails_once = ending("contact-n2-b2", "w0", MockEnd(returncode=1))
-        assert carry_out(run, Fast(fails_once, on_this_node=False, room=1000)) == ()
-        told = [event.kind for event in events_of(run, trial="contact-n2-b2")]
-        assert [kind.removeprefix("trial_") for kind in told if kind.startswith("trial_")] == [
-            *("started", "failed", "retried", "started", "finished")
-        ]

@@ -75,7 +75,7 @@ def test_the_work_is_the_same_and_is_shared_by_each_n(make):
     plan = make(chunks_per_worker=2)
     for trial in some(added(plan, extended(plan, 3, (4,)))):
         old = next(one for one in plan.trials if one.entry == trial.entry)
-        same = {"stage", "inputs", "params", "truth", "device", "image", "layout", "compared"}
+        same = {"stage", "inputs", "params", "truth", "device", "image", "compared"}
         assert trial.model_dump(include=same) == old.model_dump(include=same)
         assert len(trial.windows) == min(8, 2 * trial.workers)
         assert (trial.windows[0][0], trial.windows[-1][1]) == (0, 8)

@@ -43,10 +43,9 @@ def test_a_worker_may_have_several_windows_that_are_merged(make):
     assert trial.tasks == ("w0", "w1", "w2", "w3", "w4", "w5", "merge", "check")
     alone = plan.trial("contact-n1-b1")
     assert (alone.tasks, alone.output_task) == (("w0", "w1", "w2", "merge"), "merge")
-    # No window is shorter than a frame, and workers that start as one have one each.
+    # No window is shorter than a frame.
     windows = {t.workers: t.windows for t in make(workers=(1, 4), chunks_per_worker=5).trials}
     assert windows == {1: even_windows(8, 5), 4: even_windows(8, 8)}
-    assert {len(t.windows) == t.workers for t in make(layout="gang").trials} == {True}
 
 
 class TestOfAGrid:
@@ -140,7 +139,6 @@ def test_without_worker_counts_no_more_are_measured_than_the_movie_has_frames_fo
     "changes",
     [
         {"workers": (1, 16)},
-        {"layout": "gang", "chunks_per_worker": 2},
         {"only": ("segmnt",)},
         {"stages": {"segmnt": {}}},
         {"stages": {"track": {"max_distnce_px": 3}}},

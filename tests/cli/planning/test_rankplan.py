@@ -28,6 +28,7 @@ from pyscale.planning.traits import has_own_work, measures_alone, meets, shares_
 from pyscale.references.fromrun import reference_from
 from pyscale.references.workid import work_id_of
 from pyscale.runtimes.protocol import NativeRuntime
+from pyscale.sbatch.held import held_trials
 from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest, write_manifest
@@ -148,17 +149,15 @@ def test_a_cluster_starts_all_ranks_by_one_job_on_as_many_nodes_as_they_need(pla
     plan = planned("reconstruct", (1, 6), site, device="cuda")
     windows, merge, check = submissions(plan, plan.trial(f"{SHARES}-n6-b1"))
     assert (windows.is_gang, merge.is_gang, check.is_gang) == (True, False, False)
-    asked = windows.options(site)
+    (one,) = (job for job in held_trials(plan, site) if job.held.slot.gpus)
+    asked = one.held.options(site, 60)
     assert (asked["nodes"], asked["ntasks"], asked["ntasks-per-node"]) == ("2", "6", "4")
-    assert (asked["gres"], asked["mem"]) == ("gpu:4", "8192M")
+    assert (asked["gres"], asked["mem"]) == ("gpu:4", "9216M")
 
 
 @pytest.mark.parametrize(
     ("suite", "flags", "site"),
     [
-        pytest.param(
-            "loader", {"layout": "array"}, cluster(), id="--layout array ranks of wait for"
-        ),
         pytest.param(
             "loader", {"chunks_per_worker": 2}, None, id="--set chunks_per_worker: workers"
         ),
@@ -174,9 +173,6 @@ def test_a_cluster_starts_all_ranks_by_one_job_on_as_many_nodes_as_they_need(pla
         ),
         pytest.param("reconstruct", {"cache": "warm"}, None, id="--cache: the suite reconstruct"),
         pytest.param("reconstruct", {"axes": "TYX"}, None, id="--axes: the suite reconstruct"),
-        pytest.param(
-            "reconstruct", {"layout": "array"}, cluster(), id="--layout array starts each"
-        ),
     ],
 )
 def test_what_has_no_meaning_for_ranks_is_refused(planned, suite, flags, site):
@@ -185,8 +181,6 @@ def test_what_has_no_meaning_for_ranks_is_refused(planned, suite, flags, site):
 
 
 def test_windows_of_an_image_are_refused_wherever_they_were_asked_for(planned, monkeypatch):
-    # A layout of clusters says nothing on this machine.
-    assert {trial.layout for trial in planned("loader", layout="array").trials} == {"gang"}
     monkeypatch.setenv("PYSCALE_CHUNKS_PER_WORKER", "3")
     with refused(UserError):
         planned("reconstruct")
@@ -355,11 +349,11 @@ class TestFinished:
     @pytest.mark.parametrize(
         ("suite", "begins", "absent"),
         [
-            ("loader", "loader --data synthetic-slides --workers 1,2 ", "--layout"),
+            ("loader", "loader --data synthetic-slides --workers 1,2 ", "--cache"),
             (
                 "reconstruct",
                 f"reconstruct --only {SHARES} --workers 1,2 --repeats 1",
-                "--data --cache --layout",
+                "--data --cache",
             ),
         ],
     )

@@ -72,13 +72,6 @@ def test_other_work_is_refused_by_what_differs_and_its_page_says_so(kind, made, 
     assert "no stage and N in common" not in page
 
 
-def test_what_runs_of_one_version_differ_by_is_no_regression(made, pyscale):
-    base, new, alike = made("a1b2"), made("late", slower=1.2), made("later", slower=1.3)
-    answer = pyscale("compare", base, new, "--yardstick", alike, "--fail-on", "regression")
-    assert answer.code == 0
-    assert "Runs of the same version differ by up to 30 %" in answer.text
-
-
 @pytest.mark.parametrize("asked", [("--objective", "fastest"), ("--budget", "2.5")])
 def test_an_objective_has_no_meaning_for_them(made, pyscale, asked):
     answer = pyscale("advise", made("few", repeats=2), *asked)

@@ -235,7 +235,6 @@ MANY = "(1000) as 17_0"
 STARTED, BEGUN = event("run_started"), event("trial_started", "a")
 
 
-EARLIER = event("trial_taken_up", "a", detail="w0, w1, w2, w3, w4")
 SILENT = event("slurm_silent", detail="squeue: Connection refused")
 RESUMED = "the run was resumed"
 
@@ -246,7 +245,6 @@ RESUMED = "the run was resumed"
         # Few jobs are named, and many are shortened.
         ([event("submitted", "a", IDS[:2], "w0, w1")], "a submitted: w0, w1 as 17_0, 17_1"),
         ([event("submitted", "a", IDS, TASKS)], f"a submitted: w0 … w999 {MANY} … 17_999 (1000)"),
-        ([EARLIER], "a continued from an earlier pyscale: w0 … w4 (5)"),
         ([SILENT], "Slurm does not answer: squeue: Connection refused"),
         ([event("slurm_answers")], "Slurm answers again"),
         ([STARTED], "the run started"),

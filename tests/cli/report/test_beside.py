@@ -21,7 +21,7 @@ ASKED = {"requested_cpus": 4, "requested_memory_bytes": 8 * GIB, "peak_rss_bytes
 
 def on_a_cluster(new_run, **asked):
     """One worker with two windows, and two workers with two each, on two nodes."""
-    asked = ASKED | {"clock_error_s": 0.001, "queue_s": 2.5} | asked
+    asked = ASKED | {"queue_s": 2.5} | asked
     builder = new_run().trial("segment", [{"compute": 8.0}] * 2, lanes=[0, 0], cpu_s=7.6, **asked)
     builder.trial(
         "segment",

@@ -26,7 +26,7 @@ IMAGE = ImageFile(
 
 def mounts(spec, task):
     """What a task sees, and whether it can write there."""
-    engine = Engine("apptainer", "apptainer", "1.4.5")
+    engine = Engine("apptainer", "1.4.5")
     runtime = ApptainerRuntime(engine, {"storage": IMAGE}, task.parent)
     argv = runtime.start(spec, task, "storage").argv
     lines = [text for flag, text in pairwise(argv) if flag == "--mount"]
@@ -84,7 +84,7 @@ def test_a_rank_writes_where_all_meet_and_hears_by_which_network(tmp_path):
         tmp_path / "slides": False,
         tmp_path / "meeting": True,
     }
-    engine = Engine("apptainer", "apptainer", "1.4.5")
+    engine = Engine("apptainer", "1.4.5")
     start = ApptainerRuntime(engine, {"storage": IMAGE}, tmp_path).start(
         rank, tmp_path / "task", "storage"
     )

@@ -6,8 +6,13 @@ import pytest
 
 from mockruns import site
 from pyscale.errors import UserError
-from pyscale.measuring.benchmark import with_allocation
-from pyscale.sbatch.held import PILOT_MIB, PILOT_SHARE_MIB, held_trials, times_min, why_not_held
+from pyscale.sbatch.held import (
+    PILOT_MIB,
+    PILOT_SHARE_MIB,
+    held_trials,
+    refuse_too_many_nodes,
+    times_min,
+)
 from refusals import refused
 
 
@@ -80,14 +85,12 @@ def test_stages_that_wait_for_none_of_another_kind_share_the_first_job_of_theirs
         ["register_denoise", "segment", "contact"],
         ["track"],
     ]
-    assert with_allocation(make(), TWO_PARTITIONS).settings["allocation"] == "hold"
 
 
-def test_a_plan_that_no_job_can_hold_says_why(make):
-    why = "it needs 4 nodes, and max_nodes of the site mine is 2"
-    assert why_not_held(make(workers=(4,)), TWO_NODES) == why
+def test_a_plan_that_needs_more_nodes_than_the_site_allows_is_refused(make):
+    refuse_too_many_nodes(make(workers=(2,)), TWO_NODES)
     with refused(UserError):
-        with_allocation(make(workers=(4,), allocation="hold"), TWO_NODES)
+        refuse_too_many_nodes(make(workers=(4,)), TWO_NODES)
 
 
 @pytest.mark.parametrize(

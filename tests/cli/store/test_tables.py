@@ -115,32 +115,6 @@ def test_what_a_task_asked_for_stands_beside_what_it_used(run):
     assert (found["memory_used_share"], found["cores_used"]) == (0.25, 1.5)
 
 
-def test_times_of_a_node_are_put_on_the_clock_of_pyscale(run):
-    tables = build_tables(run)
-    before, spans_before = tables.tasks, tables.spans
-    ahead = {"offset_s": 5.0, "error_s": 0.002}
-    for task in ("w0", "w1"):
-        change(run, task, "launch.json", node="a", clock=ahead)
-    tables = build_tables(run)
-    after, spans_after = tables.tasks, tables.spans
-    shifted = after.filter(pl.col("node") == "a")
-    as_told = before.filter(pl.col("trial") == TRIAL, pl.col("verb") == "run")
-    for column in ("begin_utc", "start_utc", "end_utc"):
-        assert (as_told[column] - shifted[column]).to_list() == [timedelta(seconds=5)] * 2
-    assert shifted["queue_s"].to_list() == pytest.approx([s - 5 for s in as_told["queue_s"]])
-    assert shifted["clock_offset_s"].to_list() == [5.0, 5.0]
-    moved = spans_before["start_utc"] - spans_after["start_utc"]
-    assert sorted(moved.to_list())[-2:] == [timedelta(seconds=5)] * 2
-    # Where workers ran decides which of them other work on a node could disturb.
-    of_the_node = ("position", "disturbed")
-    others = after.filter(pl.col("node") != "a").drop(of_the_node)
-    assert others.equals(
-        before.filter(pl.col("task").is_in(others["task"]))
-        .filter((pl.col("trial") != TRIAL) | (pl.col("verb") != "run"))
-        .drop(of_the_node)
-    )
-
-
 def test_lanes_are_those_of_the_order_or_follow_from_the_times(run):
     assert [row(run, task)["lane"] for task in ("w0", "w1", "merge")] == [0, 1, None]
     for task, slot in (("w0", 1), ("w1", 0)):

@@ -15,8 +15,6 @@ from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, end
 SIZE = "length_px"
 """Axis of the lengths of square images."""
 """Axis that a CPU does not have: how workers share the GPUs of a node."""
-VERSION = "version"
-"""Axis of points that a run measures in two versions, `new` and `base`."""
 
 Point = Mapping[str, Any]
 
@@ -152,7 +150,7 @@ def grid_points(
                     "quality": pl.Series(
                         _numbers(done["quality"], "ap_iou50"), dtype=REAL
                     ).median(),
-                    **_beside(asked, _of_other_versions(points, point)),
+                    **_beside(asked),
                 }
             )
     return with_throughput(pl.DataFrame(rows, schema=POINT_SCHEMA))
@@ -224,19 +222,10 @@ def _numbers(texts: Iterable[str | None], name: str) -> list[float]:
     return [value for value in known if value is not None]
 
 
-def _of_other_versions(points: Mapping[str, Point], point: Point) -> tuple[str, ...]:
-    """Beginnings of the names of trials of another version than a point."""
-    version = point.get(VERSION)
-    # A trial is named after its entry, with its N next.
-    return tuple(f"{stage}-n" for stage, own in points.items() if own.get(VERSION) != version)
-
-
-def _beside(tasks: pl.DataFrame, left_out: tuple[str, ...]) -> dict[str, float]:
+def _beside(tasks: pl.DataFrame) -> dict[str, float]:
     """Worst results of the comparisons with the baseline's output."""
-    rows = tasks.select("beside_trial", "beside_details").iter_rows()
-    texts = [text for trial, text in rows if not (trial or "").startswith(left_out)]
     return {
         column: min(values) if "ap_iou" in column else values[0]
         for column, measure in BESIDE.items()
-        if (values := _numbers(texts, measure))
+        if (values := _numbers(tasks["beside_details"], measure))
     }

@@ -9,7 +9,6 @@ from typing import ClassVar
 import polars as pl
 
 from pyscale.analysis.findings import Findings
-from pyscale.analysis.machine.headroom import headroom
 from pyscale.analysis.machine.nodes import node_comparison
 from pyscale.analysis.machine.tests import machine_tests
 
@@ -25,8 +24,6 @@ class MachineFindings(Findings):
     """A row for each test and step."""
     nodes: pl.DataFrame
     """Node beside node, for tests that several did."""
-    headroom: pl.DataFrame
-    """What the other stages of the run read beside what the storage gives."""
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By node: what was said of the folder that was measured and of the devices, like
     `place_filesystem` or `cache_method`."""
@@ -40,8 +37,8 @@ class MachineFindings(Findings):
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
-        """Tests, nodes and headroom."""
-        return {"tests": self.tests, "nodes": self.nodes, "headroom": self.headroom}
+        """Tests and nodes."""
+        return {"tests": self.tests, "nodes": self.nodes}
 
     @property
     def entries(self) -> frozenset[str]:
@@ -51,8 +48,6 @@ class MachineFindings(Findings):
 
 def machine_findings(
     timings: pl.DataFrame,
-    tasks: pl.DataFrame,
-    spans: pl.DataFrame,
     places: Mapping[str, Mapping[str, str]],
     *,
     measuring: Collection[str],
@@ -62,11 +57,9 @@ def machine_findings(
     if not measuring:
         return None
     tests = machine_tests(timings)
-    others = tasks.filter(~pl.col("stage").is_in(timings["stage"].unique().to_list()))
     return MachineFindings(
         tests=tests,
         nodes=node_comparison(tests),
-        headroom=headroom(tests, others, spans, places),
         places=places,
         measuring=frozenset(measuring),
         sizes=sizes or {},

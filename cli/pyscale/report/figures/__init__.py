@@ -17,7 +17,6 @@ from pyscale.report.plots import (
     reconstructplots,
     sizeplots,
     stageplots,
-    tableplots,
 )
 
 speedup = printed(curveplots.speedup)
@@ -31,8 +30,6 @@ measures = printed(stageplots.measures)
 call_parts = printed(sizeplots.call_parts)
 size_time = printed(sizeplots.times)
 size_speedup = printed(sizeplots.ratios)
-size_sweep = printed(tableplots.size_sweep)
-comparison = printed(tableplots.comparison)
 components = printed(reconstructplots.components)
 component_shares = printed(reconstructplots.component_shares)
 loader_pareto = printed(loaderplots.pareto)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-import polars as pl
-
 from pyscale.analysis.flags import flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.machine.findings import MachineFindings
@@ -25,14 +23,13 @@ from pyscale.report.machine.testlabels import (
     UNCODED,
     Row,
     label,
-    megabytes,
     name_of,
     rate_parts,
 )
 from pyscale.report.page.values import TESTS, Cell, Value
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
-from pyscale.report.wording import few, grouped, listing, number, percent, ratio
+from pyscale.report.wording import few, grouped, listing, number, ratio
 from pyscale_stages.wording import plural
 
 HERE = "This machine"
@@ -42,10 +39,6 @@ ANCESTOR_GB = 13.1
 """Size of the particle stack of the benchmark that this one follows."""
 MOST_TESTS = 3
 """More tests in which a node is an outlier are counted; the table names it in each."""
-NEAR, FAR = 0.8, 0.5
-"""Shares of the storage's rate above which it may limit reading, and below which it does not."""
-HARDLY = 0.01
-"""Share of the wall time below which faster reading would not matter."""
 PLACE = {
     "filesystem": "Filesystem",
     "device": "Device",
@@ -110,11 +103,6 @@ def section(results: Results) -> Section | None:
                     is_on_page_alone=is_long,
                 )
                 for bench in found
-            ),
-            Block(
-                heading="Whether storage holds reading back",
-                said=tuple(headroom(machine, results.configurations)),
-                tables=there(tables.headroom(machine)),
             ),
             Block(
                 heading="Meaning of the likely bottlenecks",
@@ -316,39 +304,6 @@ def _how_near(row: Row) -> float:
     """Order ratios from the one that is farthest from 1, in either direction."""
     found = float(row["ratio"])
     return min(found, 1 / found)
-
-
-def headroom(machine: MachineFindings, configurations: pl.DataFrame) -> Iterator[str]:
-    """State for every stage whether its storage has headroom."""
-    times = configurations.select("stage", "workers", "wall_s").iter_rows()
-    wall_s = {(stage, workers): whole_s for stage, workers, whole_s in times}
-    for row in machine.headroom.iter_rows(named=True):
-        whole_s = wall_s.get((row["stage"], row["workers"]))
-        spent = row["read_s"] / whole_s if whole_s else None
-        took = (
-            f"{row['stage']} at N = {row['workers']} on {row['node']}: reading took "
-            f"{number(row['read_s'])} s, "
-        )
-        if spent is not None and spent < HARDLY:
-            yield (
-                f"{took}less than {percent(HARDLY)} of the wall time; faster storage cannot save "
-                "more."
-            )
-            continue
-        used, proved = f"up to {percent(row['share'])} was used;", row["proved"]
-        follows = f"{used} storage may limit reading, so try faster storage"
-        if row["share"] < FAR:
-            sure = "does not limit" if proved else "seems not to limit"
-            follows = f"at most {percent(row['share'])} was used, so storage {sure} reading"
-        elif row["share"] < NEAR:
-            follows = f"{used} storage may limit reading at times"
-        yield (
-            f"{took}{'' if spent is None else f'{percent(spent)} of the wall time, '}at "
-            f"{megabytes(row['read_bytes_per_s'])} or less; this node's storage reaches "
-            f"{megabytes(row['storage_bytes_per_s'])} cold with "
-            f"{plural(row['test_readers'], 'reader')}"
-            f"{'' if proved else ' (cold cache not verified on both sides)'}: {follows}."
-        )
 
 
 def _not_measured(found: list[Bench]) -> Iterator[str]:

@@ -17,7 +17,6 @@ from pyscale.report.machine.testlabels import (
     what_was_read,
 )
 from pyscale.report.page.values import (
-    HEADROOM,
     NODES,
     TESTS,
     Cell,
@@ -171,16 +170,6 @@ def nodes(machine: MachineFindings) -> Table | None:
         apart = ", ".join(row["node"] for row in own if row["outlier"])
         rows.append((label(own[0]), slowest | {"fastest": fastest, "apart": apart}))
     return laid_out("Nodes compared", rows, columns, head="Test")
-
-
-def headroom(machine: MachineFindings) -> Table | None:
-    """Lay out every stage that read cold."""
-    rows = [(row["stage"], row) for row in machine.headroom.iter_rows(named=True)]
-    columns = HEADROOM.columns(
-        *("workers", "node", "readers", "trials", "read_s", "read_bytes_per_s"),
-        *("storage_bytes_per_s", "test_readers", "share", "proved"),
-    )
-    return laid_out("Reading of the stages, and the storage's rate", rows, columns)
 
 
 def of(bench: Bench) -> tuple[Table, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
+from pyscale.analysis.workers import CLOCK_TOLERANCE_S
 from pyscale.report import (
     advice,
     comparisonview,
@@ -163,6 +164,7 @@ def method(found: Sequence[Curve], results: Results, kinds: Sequence[str]) -> li
     template = templates().get_template("method.j2")
     text = template.render(
         resamples=resamples(max(1, repeats)),
+        clock_tolerance=f"{CLOCK_TOLERANCE_S:g} s",
         small_part=f"{100 * sentences.SMALL_PART:g} %",
         poor_fit=f"{100 * POOR_FIT:g} %",
         has_laws=bool(results.fits),
@@ -182,7 +184,6 @@ def _told(curve: Curve, results: Results) -> dict[str, Any]:
         "work": scalingkind.work(curve),
         "losses": tables.losses([curve], results),
         "held_against": scalingkind.held_against(curve.rows[0]),
-        "speedups": list(sentences.speedups(curve)),
         "lost_time": list(sentences.lost_time(curve, results.losses)),
         "request": advice.section(
             curve, results.choices, results.limits, results.requests, results.context.measured_for

@@ -7,7 +7,7 @@ from madeupmachine import GPU, made_up, timings_of
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.machine.findings import MachineFindings, machine_findings
 from pyscale.analysis.machine.tests import machine_tests
-from pyscale.store.tables import span_schema, task_schema, timing_schema
+from pyscale.store.tables import timing_schema
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +23,7 @@ def machine(results):
 
 
 def test_a_run_without_tests_of_the_machine_has_no_findings():
-    timings, tasks, spans = (
-        pl.DataFrame(schema=columns()) for columns in (timing_schema, task_schema, span_schema)
-    )
-    assert machine_findings(timings, tasks, spans, {}, measuring=()) is None
+    assert machine_findings(pl.DataFrame(schema=timing_schema()), {}, measuring=()) is None
 
 
 def test_a_slow_node_stands_out_in_what_it_is_slow_in_alone(machine):
@@ -35,12 +32,6 @@ def test_a_slow_node_stands_out_in_what_it_is_slow_in_alone(machine):
     assert set(slow["kind"]) == {"storage"}
     assert "particle_write" in set(slow["test"])
     assert "metadata_create" not in set(slow["test"])
-
-
-def test_the_stage_of_the_pipeline_is_set_beside_the_node_that_it_ran_on(machine):
-    rows = machine.headroom.select("stage", "workers", "node", "test_readers").rows()
-    assert rows == [("register_denoise", 1, "node1", 1), ("register_denoise", 2, "node1", 2)]
-    assert machine.headroom["read_bytes_per_s"].to_list() == pytest.approx([2.4e8, 3.2e8])
 
 
 def test_entries_of_the_machine_are_in_the_tables_and_named(results):

@@ -4,12 +4,9 @@ import polars as pl
 import pytest
 
 from drawn import assert_labels_stand_apart
-from pyscale.analysis.comparison import comparison as compared
 from pyscale.report.figures import (
     cache,
-    comparison,
     losses,
-    size_sweep,
     speedup,
     timeline,
     wall_time,
@@ -69,17 +66,3 @@ def test_of_a_timeline(on_nodes, stages, workers, nodes, width_mm):
     names = [f"node{place:03d}" for place in range(nodes)]
     results = on_nodes([LONG.format(place) for place in range(stages)], workers, names)
     assert_labels_stand_apart(timeline(results, width_mm=width_mm))
-
-
-@pytest.mark.parametrize("width_mm", WIDTHS)
-def test_of_a_comparison(full, thin, width_mm):
-    for new in (full, thin):
-        table = compared(full.trials, new.trials)
-        assert_labels_stand_apart(comparison(table, width_mm=width_mm))
-
-
-@pytest.mark.parametrize("width_mm", WIDTHS)
-def test_of_a_sweep_of_sizes(references, width_mm):
-    table = pl.read_csv(references / "cellpose_device_sweep.csv")
-    plot = size_sweep(table, wall_s="time_s", title=LONG, width_mm=width_mm)
-    assert_labels_stand_apart(plot)

@@ -108,28 +108,6 @@ def test_where_no_node_is_an_outlier_it_says_so(three, columns, said):
     assert said in section(replace(three, kinds=(changed,))).blocks[0].said[0]
 
 
-@pytest.mark.parametrize(
-    ("columns", "says"),
-    [
-        ({"share": 0.2, "proved": True}, "does not limit reading"),
-        ({"share": 0.2, "proved": False}, "seems not to limit reading"),
-        ({"share": 0.6, "proved": True}, "may limit reading at times"),
-        ({"share": 0.9, "proved": True}, "so try faster storage"),
-        # Reading that takes hardly any time is nothing to speed up.
-        ({"read_s": 1e-6}, "less than 1 % of the wall time; faster storage cannot save more"),
-    ],
-)
-def test_headroom_is_told_as_surely_as_it_is_known(beside, columns, says):
-    machine = beside.of(MachineFindings)
-    changed = {name: pl.lit(value) for name, value in columns.items()}
-    machine = replace(machine, headroom=machine.headroom.head(1).with_columns(**changed))
-    (said,) = told.headroom(machine, beside.configurations)
-    assert says in said
-    assert "of the wall time" in said
-    assert ("MB/s" in said) == ("read_s" not in columns)
-    assert ("not verified" in said) == (columns.get("proved") is False)
-
-
 def test_the_terminal_says_what_was_measured_and_what_makes_it_doubtful(one):
     said = printed(summary_of(one))
     assert "Filesystem: nfs4" in said
@@ -148,7 +126,6 @@ def test_a_pipeline_beside_keeps_its_sections_and_no_machine_entry_in_them(besid
     )
     told = seen(text)
     assert "register_denoise at N = 1 and 2 workers" in told
-    assert "Whether storage holds reading back" in told
     results = text.partition('<section id="results">')[2].partition("</section>")[0]
     assert "register_denoise" in results
     assert "kernels_cpu" not in results

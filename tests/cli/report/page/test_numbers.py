@@ -50,7 +50,7 @@ LOADING = ((1e3, 1e6, 1e-3), ())
 RANKS = ((1e-3,), ("{:+.2f}".format, lambda value: f"{100 * value:.2g} %"))
 OF_KINDS = {
     **dict.fromkeys(("points", "ratios", "parts"), ((), ())),
-    **dict.fromkeys(("tests", "nodes", "headroom"), MACHINE),
+    **dict.fromkeys(("tests", "nodes"), MACHINE),
     **dict.fromkeys(("loader", "loader_ranks"), LOADING),
     **dict.fromkeys(("reconstruct", "reconstruct_points"), RANKS),
 }
