@@ -47,9 +47,9 @@ OF_EXTRA: dict[str, tuple[str, ...]] = {
         "pillow>=10",
         "tiffslide==3.0.1",
         TORCH,
+        "wsistream==0.1.6",
         "zarr==3.1.6",
     ),
-    "loader_wsistream": ("wsistream==0.1.6",),
     "reconstruct": ("deepinv==0.5.0", TORCH, "torchvision==0.28.0"),
     "reconstruct_astra": ("astra-toolbox==2.5.0",),
 }

@@ -126,7 +126,7 @@ class Left(NamedTuple):
 def left(slides, tmp_path_factory, missing):
     """A run of both shipped factories, and of one that cannot be sent to loader processes."""
     if find_spec("wsistream") is None:
-        missing("wsistream", how_to_install("loader_wsistream"))
+        missing("wsistream", how_to_install("loader"))
     folder = tmp_path_factory.mktemp("run")
     (folder / "unpicklable.py").write_text(UNPICKLABLE)
     failing = {"factory": "unpicklable:make_dataset", "start_method": "spawn"}

@@ -84,7 +84,7 @@ def _of_wsistream(params: LoaderParams) -> Factory:
     if find_spec("wsistream") is None:
         raise MissingPart(
             "the factory wsistream needs the library 'wsistream', which is not installed here: "
-            f"{how_to_install('loader_wsistream')}"
+            f"{how_to_install('loader')}"
         )
     from pyscale_stages.loader.wsistream_factory import make_wsistream_dataset
 

@@ -22,12 +22,6 @@ def try_out(trying: Trying) -> None:
 
 
 NEEDS = Needs(
-    of_choice={
-        ("factory", "wsistream"): (
-            ("torch", "cv2", "openslide", "tiffslide", "wsistream"),
-            "loader_wsistream",
-        ),
-    },
     deciding=("factory",),
     try_out=try_out,
 )

@@ -51,7 +51,7 @@ def _no_loader_process_is_left(monkeypatch):
 def wsistream(missing):
     """Need the data set that the shipped one is compared with."""
     if find_spec("wsistream") is None:
-        missing("wsistream", how_to_install("loader_wsistream"))
+        missing("wsistream", how_to_install("loader"))
 
 
 @pytest.fixture
