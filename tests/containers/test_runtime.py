@@ -430,10 +430,8 @@ def test_an_image_that_is_absent_changed_or_for_another_machine_does_not_run(
     flip_a_byte(own_images.sif("contact"))
     said = command(*CONTACT, labels, folder=own_images)
     refused(said, "contact.sif has sha256", "--set unlocked_images=true")
-    with own_images.sif("contact").open("r+b") as file:
-        # Launch script, magic and version come before the architecture.
-        file.seek(32 + 10 + 3)
-        file.write(b"04\0")
+    locked = own_images.read_lock().images["contact"]
+    own_images.record("contact", locked.model_copy(update={"architecture": "aarch64"}))
     said = command(*CONTACT, labels, "--set", "unlocked_images=true", folder=own_images)
     refused(said, "is for aarch64, but this machine is")
     assert not (tmp_path / "runs").exists()
