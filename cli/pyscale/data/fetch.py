@@ -32,7 +32,7 @@ from pyscale.errors import UserError
 from pyscale.filelocks import claimed, file_lock
 from pyscale.settings import without_login
 from pyscale_stages.contract import Record
-from pyscale_stages.wording import did_you_mean
+from pyscale_stages.wording import did_you_mean, plural
 
 INCOMING = ".incoming"
 """Folder inside a dataset's folder for what is not yet whole and checked."""
@@ -97,12 +97,13 @@ class Fetcher:
                 make_known(name, dataset.made, self.data_root, self.report)
                 return folder / dataset.movie
             wanted = self._wanted(name, dataset)
+            known = plural(len(dataset.files), "file")
             if wanted:
                 _say_terms(name, dataset, self.report)
                 self._bring(name, dataset, wanted)
-                say(f"{name}: fetched {len(wanted)} of {len(dataset.files)} files to {folder}")
+                say(f"{name}: fetched {len(wanted)} of {known} to {folder}")
             else:
-                say(f"{name}: all {len(dataset.files)} files are in {folder} and unchanged")
+                say(f"{name}: {known} in {folder}, unchanged")
         movie = folder / dataset.movie
         if not movie.exists():
             raise UserError(

@@ -88,7 +88,7 @@ def make_known(name: str, params: MadeParams, data_root: Path, report: Report) -
             states = verify.verify_dataset(name, None, data_root, report)
             changed = [found.file for found in states if found.state != "ok"]
             if not changed:
-                report.say(f"{name}: all {len(states)} files are in {folder} and unchanged")
+                report.say(f"{name}: {plural(len(states), 'file')} in {folder}, unchanged")
                 return
             again = f"{_called(params)} {'are' if isinstance(params, SlidesParams) else 'is'}"
             report.say(f"{name}: {', '.join(changed)} changed; {again} made again")

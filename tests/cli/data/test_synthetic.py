@@ -139,7 +139,7 @@ def test_a_synthetic_dataset_of_the_registry_is_made_where_others_are_fetched(
     before = made.file.stat().st_mtime_ns
     made.fetch()
     assert made.file.stat().st_mtime_ns == before
-    assert report.said[-1].endswith("and unchanged")
+    assert report.said[-1].endswith(", unchanged")
 
 
 # Slides take seconds to make, and are held to their checksums by the same code.
@@ -265,7 +265,7 @@ def test_a_movie_of_another_datasets_image_brings_that_dataset_and_is_made_once(
     ]
     assert (movie.parent / "truth" / "specimen" / "labels_ch0.ome.tif").is_file()
     assert presence("drifting", drifting_registry.get("drifting"), data_root) == "here"
-    assert report.said[-1].endswith("and unchanged")
+    assert report.said[-1].endswith(", unchanged")
 
 
 def test_a_movie_is_not_made_of_what_is_not_fetched():
