@@ -65,14 +65,11 @@ def test_pycytos_speedups_and_efficiencies(reported, pycyto):
 
 
 @pytest.mark.slow
-def test_one_trial_has_no_interval_and_the_text_says_so(reported, pycyto):
-    rows, text = reported(pycyto)
+def test_one_trial_has_no_interval(reported, pycyto):
+    rows, _ = reported(pycyto)
     intervals = rows.select(pl.col("^(wall_s|speedup)_(low|high)$"))
     assert intervals.width == 4
     assert all(column.null_count() == rows.height for column in intervals)
-    # Each of 20 configurations: the baseline of its wall time, the others of their speedup.
-    assert text.count("(one trial; no 95 % interval, 6 trials needed)") == 5
-    assert text.count("the baseline (no 95 % interval)") == 15
 
 
 @pytest.mark.slow

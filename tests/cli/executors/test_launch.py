@@ -87,11 +87,6 @@ def test_a_usual_task_imports_nothing_heavy(order):
     [
         ({}, None, os.uname().nodename),
         ({"SLURM_JOB_ID": "17", "SLURMD_NODENAME": "n17"}, "17", "n17"),
-        (
-            {"SLURM_JOB_ID": "19", "SLURM_ARRAY_JOB_ID": "17", "SLURM_ARRAY_TASK_ID": "3"},
-            "17_3",
-            os.uname().nodename,
-        ),
     ],
 )
 def test_the_job_is_named_as_squeue_names_it_and_the_node_as_slurm_does(
