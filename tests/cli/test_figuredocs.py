@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-from plotnine import ggplot
 
 from mockexecutor import MockEnd, MockExecutor
 from mockruns import carried_out
@@ -20,10 +19,7 @@ def test_the_code_of_the_page_draws_the_latest_run(make, tmp_path, monkeypatch):
     carried_out(make(only=("register_denoise",)), tmp_path, executor)
     monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    *lines, last = code.strip().split("\n")
-    names = {}
-    exec("\n".join(lines), names)
-    assert isinstance(eval(last, names), ggplot)
+    exec(code, {})
     assert {path.name for path in (tmp_path / "for-the-paper").iterdir()} == {
         f"{name}.{ending}" for name in ("speedup", "losses") for ending in ("png", "svg", "pdf")
     }
