@@ -76,7 +76,7 @@ def _show_jobs(plan: Plan, site: Site) -> None:
     for number, (one, time_min) in enumerate(jobs, start=1):
         text = script_of(held_parameters(plan, site, one.held, time_min), folder)
         after = ", after the one before" if number > 1 else ""
-        of = f": {listing(dict.fromkeys(t.entry for t in one.trials))}" if len(jobs) > 1 else ""
+        of = f": {listing(one.entries)}" if len(jobs) > 1 else ""
         # The command's answer, as it is: no line of it is to be broken.
         print(f"==> allocation {number} of {len(jobs)}{after}{of} <==", "", text, sep="\n")  # noqa: T201
     _show_cost(plan, site)

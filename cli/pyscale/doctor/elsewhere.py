@@ -10,8 +10,7 @@ from pathlib import Path
 
 from pyscale.doctor.disks import IN_MEMORY, nearest
 from pyscale.doctor.findings import Finding, ok, problem, warning
-from pyscale.doctor.jobrequest import JobRequest
-from pyscale.slurm.commands import accounts, ask, minutes_of, time_limits
+from pyscale.slurm.commands import accounts, ask
 from pyscale_stages.measure.mounts import filesystem_of
 
 NOT_TAKEN_AS_THEY_ARE = "%\\"
@@ -88,25 +87,6 @@ def overriding(environment: Mapping[str, str]) -> Iterator[Finding]:
 
 
 NO_ACCOUNTING = ("accounting_storage/none", "(null)")
-
-
-def time_limit(request: JobRequest) -> Iterator[Finding]:
-    """Compare a job's time with what its partition and its QOS allow.
-
-    At most sites Slurm takes a job with more, which then waits for ever.
-    """
-    asked = request.options.get("time")
-    if asked is None:
-        return
-    for where, values in time_limits(request.partition, request.options.get("qos")).items():
-        most = max((minutes_of(value) for value in values), default=float("inf"))
-        if minutes_of(asked) > most:
-            names = ", ".join(entry.name for entry in request.entries)
-            yield problem(
-                f"slurm.time.{request.entries[0].name}",
-                f"a job of {names} asks for {asked}, but {where} allows {' or '.join(values)}",
-                LOWER_TIME,
-            )
 
 
 LOWER_TIME = "lower hold_limit_hours in the site's file, or name another partition or qos there"

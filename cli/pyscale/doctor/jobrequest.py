@@ -45,7 +45,7 @@ def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
     entries = {entry.name: entry for entry in Subject.of_plan(plan).entries}
     requests = []
     for one in held_trials(plan, site):
-        own = tuple(entries[name] for name in dict.fromkeys(trial.entry for trial in one.trials))
+        own = tuple(entries[name] for name in one.entries)
         options = one.held.options(site, times_of(plan, site, one.trials, one.held)[0])
         requests.append(replace(_request(own[0], options), entries=own))
     return requests

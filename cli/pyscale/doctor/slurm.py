@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyscale.doctor.elsewhere import LOWER_TIME, account_of_user, time_limit
+from pyscale.doctor.elsewhere import LOWER_TIME, account_of_user
 from pyscale.doctor.findings import (
     Finding,
     beside_the_point,
@@ -69,7 +69,6 @@ def refusals(plan: Plan, site: Site) -> Iterator[Finding]:
             *_partition(request.partition),
             *_gpus(request),
             *_threads(request),
-            *time_limit(request),
             *(account_of_user(account) if account else ()),
             submission,
         ]

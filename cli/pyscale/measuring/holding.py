@@ -198,7 +198,7 @@ class Holder:
         """Submit as many allocations as the trials left need, each after the one before."""
         left = trials_left(self._run, Course(self._journal.read()))
         for one in held_trials(self._run.plan, self._site):
-            own = [trial for trial in left if one.names(trial)]
+            own = [trial for trial in left if trial.entry in one.entries]
             for time_min in times_of(self._run.plan, self._site, own, one.held) if own else ():
                 persist(
                     partial(self._submit_one, one, time_min),
@@ -232,7 +232,7 @@ class Holder:
                 time_limit_min=time_min,
                 submit_utc=datetime.now(UTC),
                 after=after,
-                entries=tuple(dict.fromkeys(trial.entry for trial in one.trials)),
+                entries=one.entries,
             )
             write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
             nodes = "1 node" if held.nodes_option == "1" else f"{held.nodes_option} nodes"

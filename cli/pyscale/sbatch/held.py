@@ -61,9 +61,10 @@ class HeldTrials:
     trials: tuple[Trial, ...]
     held: Held
 
-    def names(self, trial: Trial) -> bool:
-        """Whether a trial is one of them."""
-        return any(own.id == trial.id for own in self.trials)
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Entries of the suite that they are of."""
+        return tuple(dict.fromkeys(trial.entry for trial in self.trials))
 
 
 def refuse_too_many_nodes(plan: Plan, site: Site) -> None:
