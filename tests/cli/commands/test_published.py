@@ -65,11 +65,13 @@ def test_pycytos_speedups_and_efficiencies(reported, pycyto):
 
 
 @pytest.mark.slow
-def test_one_trial_has_no_interval(reported, pycyto):
-    rows, _ = reported(pycyto)
+def test_one_trial_has_no_interval_and_the_text_says_so(reported, pycyto):
+    rows, text = reported(pycyto)
     intervals = rows.select(pl.col("^(wall_s|speedup)_(low|high)$"))
     assert intervals.width == 4
     assert all(column.null_count() == rows.height for column in intervals)
+    # The baseline of each stage.
+    assert text.count("(one trial; no 95 % interval, 6 trials needed)") == 5
 
 
 @pytest.mark.slow
