@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
 
-from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, model_validator
 
 from pyscale_stages.image import Image
 from pyscale_stages.measured import Measured
 from pyscale_stages.method import Method as Method  # noqa: PLC0414 - what stages import from here
 from pyscale_stages.needs import Needs
-from pyscale_stages.record import Amount, Bytes, Count, Finite, Sample, Seconds
+from pyscale_stages.record import Amount, Bytes, Count, Finite, Sample, Seconds, Whole
 from pyscale_stages.record import Record as Record  # noqa: PLC0414 - what others import from here
 from pyscale_stages.residency import InputCache
 from pyscale_stages.warned import Warnings
@@ -68,10 +67,10 @@ class TaskSpec(Record):
         description="Slot and path of each input; for merge and check, the folders in order"
     )
     output: Path | None = Field(None, description="Folder for the output; check writes none")
-    frames: tuple[int, int] | None = Field(
+    frames: tuple[Whole, Whole] | None = Field(
         None, description="Window as first frame and end (excluded); None is the whole movie"
     )
-    movie_frames: int | None = Field(
+    movie_frames: Whole | None = Field(
         None,
         ge=1,
         description="Frames that count as the movie, from its first; None is all that there are",
@@ -83,14 +82,14 @@ class TaskSpec(Record):
     truth: Path | None = Field(
         None, description="Folder of truth that `check` also compares the output with"
     )
-    seed: int = Field(0, ge=0, description="Seed of everything random")
-    threads: int = Field(1, ge=1, description="Threads the task may use")
+    seed: Whole = Field(0, ge=0, description="Seed of everything random")
+    threads: Whole = Field(1, ge=1, description="Threads the task may use")
     device: Device = Field("cpu", description="Where the stage computes")
-    workers: int | None = Field(
+    workers: Whole | None = Field(
         None, ge=1, description="N of its trial, which a command of one's own may name"
     )
-    rank: int = Field(0, ge=0, description="Which of the processes that meet this one is, from 0")
-    ranks: int = Field(1, ge=1, description="Processes that meet, and go on together")
+    rank: Whole = Field(0, ge=0, description="Which of the processes that meet this one is, from 0")
+    ranks: Whole = Field(1, ge=1, description="Processes that meet, and go on together")
     meeting: Path | None = Field(
         None, description="File by which they find each other, on storage that all of them see"
     )
@@ -138,7 +137,7 @@ class Span(Record):
     phase: Phase
     start_monotonic_s: Finite
     end_monotonic_s: Finite
-    start_utc: datetime
+    start_utc: AwareDatetime
 
     @property
     def wall_s(self) -> float:
@@ -187,10 +186,10 @@ class Window(Record):
     """
 
     stage: str
-    frames: tuple[int, int] = Field(description="First frame and end (excluded), of the movie")
-    movie_frames: int = Field(description="Frames in the whole movie")
+    frames: tuple[Whole, Whole] = Field(description="First frame and end (excluded), of the movie")
+    movie_frames: Whole = Field(description="Frames in the whole movie")
     params: dict[str, JsonValue]
-    seed: int
+    seed: Whole
     inputs: dict[str, str] = Field(
         description="Fingerprint of each input movie by its slot: sizes and sampled bytes of files"
     )
@@ -221,8 +220,8 @@ class TaskResult(Record):
     schema_version: Literal[3] = 3
     spec: TaskSpec
     status: Literal["done", "failed"]
-    start_utc: datetime
-    end_utc: datetime
+    start_utc: AwareDatetime
+    end_utc: AwareDatetime
     wall_s: Seconds = Field(description="From the start of the process to the end of its work")
     spans: tuple[Span, ...]
     counters: Counters

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from pyscale_stages.metric import SHARES, Derived, Metric
-from pyscale_stages.record import Amount, AtLeastOne, Bytes, Record, Sample, Seconds
+from pyscale_stages.record import Amount, AtLeastOne, Bytes, Record, Sample, Seconds, Whole
 from pyscale_stages.residency import CacheState
 
 WAITS = {
@@ -36,13 +36,13 @@ class BatchWindow(Record):
     copies_s: Annotated[tuple[Seconds, ...], Metric(samples={"copy_mean_s": "mean"})] = Field(
         (), description="Each copy from the host to the device; none where none was asked for"
     )
-    patches: int = Field(ge=1, description="Patches in these batches")
+    patches: Whole = Field(ge=1, description="Patches in these batches")
     cache: CacheState | None = Field(
         None,
         description="Page cache of the slides as the window was opened, where they were evicted "
         "for it; None where nothing was",
     )
-    prefetched_batches: Annotated[int, Metric("prefetched")] = Field(
+    prefetched_batches: Annotated[Whole, Metric("prefetched")] = Field(
         0, ge=0, description="Batches taken before the clock started, as they lay ready in queues"
     )
     read_bytes: Bytes | None = Field(
@@ -71,7 +71,7 @@ class Diversity(Record):
         description="Slides of equal share that would be as diverse, in runs of 1,000 patches or "
         "of all where there are fewer: the inverse of Simpson's index",
     )
-    patches: Annotated[int, Metric("diversity_patches", ranks="sum", trials="median")] = Field(
+    patches: Annotated[Whole, Metric("diversity_patches", ranks="sum", trials="median")] = Field(
         ge=1, description="Patches that diversity is known from"
     )
 
@@ -164,10 +164,10 @@ class Loading(Sample):
     }
 
     factory: str = Field(description="What made the data set: its dotted path")
-    slides: int = Field(ge=1, description="Slides of this rank")
-    cores: int = Field(ge=1, description="Cores that its processes may keep busy")
-    batch_size: int = Field(ge=1, description="Patches in a batch")
-    patch_bytes: int = Field(ge=1, description="Pixels of one patch as they were delivered")
+    slides: Whole = Field(ge=1, description="Slides of this rank")
+    cores: Whole = Field(ge=1, description="Cores that its processes may keep busy")
+    batch_size: Whole = Field(ge=1, description="Patches in a batch")
+    patch_bytes: Whole = Field(ge=1, description="Pixels of one patch as they were delivered")
     free: BatchWindow = Field(description="Taken without waiting for other ranks")
     together: BatchWindow | None = Field(
         None, description="Taken in step with the other ranks; None where there is one rank"
@@ -184,7 +184,7 @@ class Loading(Sample):
     checksum: str | None = Field(
         None, description="Of places and pixels of the first patches, whatever their order"
     )
-    checksum_patches: int = Field(0, ge=0, description="Patches in the checksum")
+    checksum_patches: Whole = Field(0, ge=0, description="Patches in the checksum")
     consumed_per_s: Annotated[Amount | None, Metric(ranks="sum", trials="rate")] = Field(
         None, description="Patches that a model takes in a second on this rank, where known"
     )

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 from pydantic import Field
 
 from pyscale_stages.metric import Metric
-from pyscale_stages.record import AtLeastOne, Bytes, Record, Sample, Seconds
+from pyscale_stages.record import AtLeastOne, Bytes, Record, Sample, Seconds, Whole
 
 Component = Literal["gradient", "denoiser", "communication", "gather", "barrier"]
 COMPONENTS: tuple[Component, ...] = get_args(Component)
@@ -48,14 +48,14 @@ class Iteration(Record):
 class Tiling(Record):
     """How the denoiser's work was cut, and what that costs."""
 
-    tile_px: Annotated[int | None, TOLD] = Field(
+    tile_px: Annotated[Whole | None, TOLD] = Field(
         None, description="Length of a tile without its margin; None where the image was not cut"
     )
-    overlap_px: Annotated[int, TOLD] = Field(
+    overlap_px: Annotated[Whole, TOLD] = Field(
         0, ge=0, description="Margin on each side, denoised and thrown away"
     )
-    tiles: Annotated[int, TOLD] = Field(1, ge=1, description="Tiles of all ranks")
-    tiles_here: int = Field(1, ge=0, description="Tiles of this rank")
+    tiles: Annotated[Whole, TOLD] = Field(1, ge=1, description="Tiles of all ranks")
+    tiles_here: Whole = Field(1, ge=0, description="Tiles of this rank")
     work_multiplier: Annotated[AtLeastOne, TOLD] = Field(
         1.0, description="Pixels that all ranks denoise, over those of the image"
     )
@@ -77,7 +77,7 @@ class Gate(Record):
     denoiser_border: Annotated[float | None, Metric("border", ranks="first", trials="max")] = Field(
         None, description="The same of all other pixels, which tiles do change"
     )
-    interior_px: Annotated[int, Metric(ranks="first", trials="min")] = Field(
+    interior_px: Annotated[Whole, Metric(ranks="first", trials="min")] = Field(
         0, ge=0, description="Pixels of the interior"
     )
     why_not: Annotated[str, Metric(ranks="first", trials="first")] = Field(
@@ -97,8 +97,10 @@ class Reconstruction(Sample):
     setup_s: Annotated[Seconds, Metric(ranks="most", trials="median")] = Field(
         description="Building image, physics and denoiser, before any iteration"
     )
-    operators: Annotated[int, TOLD] = Field(ge=1, description="Parts of the physics, of all ranks")
-    operators_here: int = Field(ge=0, description="Parts of this rank")
+    operators: Annotated[Whole, TOLD] = Field(
+        ge=1, description="Parts of all ranks"
+    )
+    operators_here: Whole = Field(ge=0, description="Parts of this rank")
     tiling: Annotated[Tiling, Metric("")]
     memory_peak_bytes: Annotated[Bytes | None, Metric(ranks="most", trials="most")] = Field(
         None, description="Most that the rank held: of the GPU's memory, or of the node's"

@@ -17,6 +17,8 @@ AtLeastOne = Annotated[float, Field(ge=1, allow_inf_nan=False)]
 """Its bound stands here, as that of `Amount` would count in place of a field's own."""
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 """More than a column of a table can hold is damage."""
+Whole = Annotated[int, Field(lt=2**63)]
+"""A whole number whose lower bound its field names."""
 Bytes = Count
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 """A measure of any sign. JSON has no word for others, so that they would be read as no value."""

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from pyscale_stages.metric import Metric
-from pyscale_stages.record import Amount, Count, Finite, Sample, Seconds
+from pyscale_stages.record import Amount, Count, Finite, Sample, Seconds, Whole
 from pyscale_stages.residency import CacheState
 
 TIMINGS = "timings.parquet"
@@ -26,8 +26,8 @@ class Timing(Sample):
     device: str | None = Field(None, description="What computed, by name; None is the processor")
     test: str = Field(description="Name of the test, like random_read or fsc_spherical")
     step: str | None = Field(None, description="Step inside the test; None is the whole of it")
-    repeat: int = Field(ge=0, description="Which repeat, from 0")
-    workers: Annotated[int, Metric("at_once")] = Field(
+    repeat: Whole = Field(ge=0, description="Which repeat, from 0")
+    workers: Annotated[Whole, Metric("at_once")] = Field(
         1, ge=1, description="Readers or threads that did it at once"
     )
     wall_s: Seconds | None = Field(description="Its length; None where it cannot run here")
@@ -52,9 +52,11 @@ class Call(Sample):
 
     kept_as: ClassVar[str] = "calls"
 
-    frame: int = Field(ge=0, description="Frame of the movie that it computed on")
-    index: int = Field(ge=0, description="Which call of the process it was, from 0")
-    shape_yx: tuple[int, int] = Field(description="Height and width in pixels of what it was given")
+    frame: Whole = Field(ge=0, description="Frame of the movie that it computed on")
+    index: Whole = Field(ge=0, description="Which call of the process it was, from 0")
+    shape_yx: tuple[Whole, Whole] = Field(
+        description="Height and width in pixels of its input"
+    )
     build_s: Seconds | None = Field(
         None, description="Building the model for this call; None where it was built before"
     )

@@ -166,12 +166,13 @@ def test_a_build_that_is_interrupted_leaves_no_process_and_nothing_half_made(
     good = (containers / "libraries.def").read_text()
     add_step(containers, "libraries", "    touch /tmp/begun\n    sleep 3600 & sleep 3600\n")
     begun = images.path / "building" / "inside" / "tmp" / "begun"
+    earlier = set(psutil.Process().children(recursive=True))
     below = []
 
     def interrupt():
         while not begun.exists():
             threading.Event().wait(0.05)
-        below.extend(psutil.Process().children(recursive=True))
+        below.extend(set(psutil.Process().children(recursive=True)) - earlier)
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt, daemon=True)

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, ValidationError, model_validator
+from pydantic import AfterValidator, Field, JsonValue, ValidationError, model_validator
 
 from pyscale.planning.sites import Site
 from pyscale.planning.suite import TRUTH, EntryName, Suite
 from pyscale.planning.traits import DATA
 from pyscale_stages.contract import Device, Record
+from pyscale_stages.record import Whole
 from pyscale_stages.registry import load_stage
 
 # Folders of a run are named by these, and a plan may come from anybody: none leads elsewhere.
@@ -43,7 +44,7 @@ class OwnData(Record):
 
     data: str = Field(description="As the suite names it")
     movie: Path
-    frames: int
+    frames: Whole
     truth: Path | None = Field(None, description="Truth of its own, which is no synthetic movie's")
     axes: str | None = Field(None, description="Axes to believe where the file is silent")
 
@@ -54,10 +55,10 @@ class Trial(Record):
     id: TrialId = Field(description="Like segment-n2-b3")
     entry: EntryName = Field(description="Entry of the suite")
     stage: EntryName = Field(description="Stage that runs")
-    workers: int
-    block: int = Field(description="Which repeat, from 1")
+    workers: Whole
+    block: Whole = Field(description="Which repeat, from 1")
     device: Device
-    threads: int | None = Field(
+    threads: Whole | None = Field(
         None, description="Cores and threads of each worker; None is the run's cpus_per_worker"
     )
     gpus: Annotated[int, Field(ge=1)] | Literal["all"] | None = Field(
@@ -68,10 +69,10 @@ class Trial(Record):
         None,
         description="Python of the environment that runs it; None is pyscale's own, or image's",
     )
-    movie_frames: int | None = Field(
+    movie_frames: Whole | None = Field(
         None, description="Frames that count as its movie, from the first; None is all of them"
     )
-    windows: tuple[tuple[int, int], ...] = Field(
+    windows: tuple[tuple[Whole, Whole], ...] = Field(
         description="Frames of each task; as many as workers, or more"
     )
     inputs: tuple[TrialInput, ...]
@@ -150,19 +151,26 @@ class Identity(Record):
     packages: dict[str, str] = Field(description="Versions of all installed distributions")
 
 
+def _storable(value: Any) -> Any:
+    """Refuse a number that no column of a table can hold: it is damage."""
+    if isinstance(value, int) and value >= 2**63:
+        raise ValueError("it is not below 2**63")
+    return value
+
+
 class Plan(Record):
     """Everything that a run will do, frozen before it does anything."""
 
     run_id: RunId
     suite: Suite
-    settings: dict[str, Any]
+    settings: dict[str, Annotated[Any, AfterValidator(_storable)]]
     movie: Path | None = Field(
         None,
         description="What it measures on; None where it reads nothing: it measures the machine "
         "alone, or images that its stages make themselves",
     )
-    movie_frames: int = Field(0, description="Its frames, or slides where it is a folder of them")
-    frame_yx: tuple[int, int] | None = Field(
+    movie_frames: Whole = Field(0, description="Its frames, or slides where it is a folder of them")
+    frame_yx: tuple[Whole, Whole] | None = Field(
         None, description="Rows and columns of a frame in pixels, where they are known"
     )
     place: Path | None = Field(None, description="Folder whose storage is measured, where that is")
@@ -181,7 +189,7 @@ class Plan(Record):
         {}, description="What each version is made from, by its interpreter or image file"
     )
     site: Site | None = Field(None, description="The cluster that tasks run on, if one does")
-    baseline_workers: int = Field(description="N0: the smallest number of workers measured")
+    baseline_workers: Whole = Field(description="N0: the smallest number of workers measured")
     trials: tuple[Trial, ...] = Field(description="In the order in which they run")
 
     @model_validator(mode="after")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from pathlib import Path
 
 from filelock import Timeout
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from pyscale.filelocks import file_lock, is_held
 from pyscale.store.taskfiles import read_record
@@ -27,7 +26,7 @@ class Allocated(Record):
     nodes: str = Field(description="Nodes that were asked for, like 2 or 1-4")
     cores: int = Field(description="Cores that were asked for")
     time_limit_min: int
-    submit_utc: datetime
+    submit_utc: AwareDatetime
     after: str | None = Field(None, description="Job whose end it waits for")
     entries: tuple[str, ...] = Field(description="Entries of the suite whose trials it runs")
 

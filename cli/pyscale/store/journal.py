@@ -8,7 +8,7 @@ from os import SEEK_END, fsync
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import AwareDatetime, Field, ValidationError
 
 from pyscale.errors import UserError
 from pyscale_stages.atomic import naming
@@ -41,7 +41,7 @@ EventKind = Literal[
 class Event(Record):
     """One line of the journal."""
 
-    time_utc: datetime
+    time_utc: AwareDatetime
     kind: EventKind
     trial: str | None = None
     job_ids: tuple[str, ...] = ()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from pyscale_stages.contract import Record, TaskError, TaskResult
 from pyscale_stages.measure.pagecache import Eviction
-from pyscale_stages.record import Amount
+from pyscale_stages.record import Amount, Bytes, Count, Whole
 from pyscale_stages.residency import CacheState, Residency
 
 SPEC_FILE = "spec.json"
@@ -38,10 +37,10 @@ class ContainerOrder(Record):
 class Requested(Record):
     """What a cluster was asked to give a task."""
 
-    cpus: int
-    memory_bytes: int | None = Field(description="Absent where the site takes no such request")
-    time_limit_s: int
-    gpus: int
+    cpus: Count
+    memory_bytes: Bytes | None = Field(description="Absent where the site takes no such request")
+    time_limit_s: Count
+    gpus: Count
 
 
 class NodeWork(Record):
@@ -56,16 +55,16 @@ class TaskOrder(Record):
     """What the launcher on the node has to start."""
 
     token: str = Field("", description="Drawn for each order anew; the task's records repeat it")
-    submit_utc: datetime | None = Field(None, description="Absent in a draft")
+    submit_utc: AwareDatetime | None = Field(None, description="Absent in a draft")
     argv: tuple[str, ...] = Field(description="Command line of the task's process")
     env: dict[str, str] = Field(default_factory=dict, description="Variables added to the node's")
     container: ContainerOrder | None = Field(None, description="Absent for a native task")
     scratch_prefix: str | None = Field(
         None, description="How the name of a native task's scratch folder begins; None: it has none"
     )
-    cpus: tuple[int, ...] = Field((), description="Cores to pin to; none leaves it to the node")
+    cpus: tuple[Whole, ...] = Field((), description="Cores to pin to; none leaves it to the node")
     oversubscribed: bool = Field(False, description="Another worker shares these cores or GPU")
-    slot: int | None = Field(
+    slot: Whole | None = Field(
         None, description="Which of the N workers processes it, where pyscale decides that"
     )
     requested: Requested | None = Field(None, description="Absent on this machine")
@@ -73,19 +72,19 @@ class TaskOrder(Record):
     meeting: Path | None = Field(
         None, description="Where the task's ranks meet, and hear how others ended; None: nowhere"
     )
-    rank: int | None = Field(None, description="Which of them it is, from 0; None without others")
+    rank: Whole | None = Field(None, description="Which of them it is, from 0; None without others")
 
 
 class LaunchRecord(Record):
     """Written by the launcher on the node as soon as the task's process is there."""
 
     token: str = Field(description="That of the order")
-    pid: int
+    pid: Count
     node: str
-    begin_utc: datetime = Field(description="When the launcher began, by the node's clock")
-    spawn_utc: datetime = Field(description="When the task's process was started")
+    begin_utc: AwareDatetime = Field(description="When the launcher began, by the node's clock")
+    spawn_utc: AwareDatetime = Field(description="When the task's process was started")
     job_id: str | None = Field(None, description="Slurm's, like 17 or 17_3")
-    cpus: tuple[int, ...] = Field(description="Cores that the process is pinned to")
+    cpus: tuple[Whole, ...] = Field(description="Cores that the process is pinned to")
 
 
 class ExitRecord(Record):
@@ -95,10 +94,10 @@ class ExitRecord(Record):
     """
 
     token: str
-    returncode: int | None = Field(
+    returncode: Whole | None = Field(
         description="Negative: the signal that ended it; None: it left no word of its own"
     )
-    end_utc: datetime
+    end_utc: AwareDatetime
     cause: TaskError | None = Field(
         None, description="Why it left no word, where somebody else knows, as Slurm does"
     )
@@ -123,8 +122,8 @@ class Bystanders(Record):
     """What else ran on a machine at a moment when no worker of the run did."""
 
     node: str
-    cores: int = Field(description="Processors of the machine, whoever may use them")
-    pyscale_tasks: int = Field(description="Processes of pyscale's stages, of other runs")
+    cores: Whole = Field(description="Processors of the machine, whoever may use them")
+    pyscale_tasks: Whole = Field(description="Processes of pyscale's stages, of other runs")
     runnable: Amount = Field(
         description="Processes and threads that wanted a processor; pyscale and what it started "
         "are left out"
