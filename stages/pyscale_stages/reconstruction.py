@@ -97,9 +97,7 @@ class Reconstruction(Sample):
     setup_s: Annotated[Seconds, Metric(ranks="most", trials="median")] = Field(
         description="Building image, physics and denoiser, before any iteration"
     )
-    operators: Annotated[Whole, TOLD] = Field(
-        ge=1, description="Parts of all ranks"
-    )
+    operators: Annotated[Whole, TOLD] = Field(ge=1, description="Parts of all ranks")
     operators_here: Whole = Field(ge=0, description="Parts of this rank")
     tiling: Annotated[Tiling, Metric("")]
     memory_peak_bytes: Annotated[Bytes | None, Metric(ranks="most", trials="most")] = Field(

@@ -54,9 +54,7 @@ class Call(Sample):
 
     frame: Whole = Field(ge=0, description="Frame of the movie that it computed on")
     index: Whole = Field(ge=0, description="Which call of the process it was, from 0")
-    shape_yx: tuple[Whole, Whole] = Field(
-        description="Height and width in pixels of its input"
-    )
+    shape_yx: tuple[Whole, Whole] = Field(description="Height and width in pixels of its input")
     build_s: Seconds | None = Field(
         None, description="Building the model for this call; None where it was built before"
     )
