@@ -14,7 +14,7 @@ import runpy
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import cache, partial
 from pathlib import Path
 from traceback import print_exc
@@ -50,9 +50,31 @@ class Started:
 
 @contextmanager
 def forked_tasks():
-    """Tasks of commands that this process runs in the block begin as forks, and not anew."""
-    with patch.object(local, "_launched", _launched):
+    """Commands in the block work runs off in this process, whose tasks begin as forks."""
+    with (
+        patch.object(local, "_launched", _launched),
+        patch("pyscale.measuring.here.started", _worked_off),
+    ):
         yield
+
+
+class Ended:
+    """What has worked a run off in this process, seen as `subprocess.Popen`."""
+
+    def __init__(self, returncode):
+        self.pid, self.returncode = os.getpid(), returncode
+
+    def poll(self):
+        return self.returncode
+
+
+def _worked_off(run):
+    """Work a run off before who started that follows it."""
+    from commandline import exit_code
+    from pyscale.measuring.here import LOG_FILE
+
+    with (run / LOG_FILE).open("w") as log, redirect_stdout(log), redirect_stderr(log):
+        return Ended(exit_code(["pyscale", "work", run, "--foreign"]))
 
 
 def _launched(folder, token):
