@@ -211,9 +211,9 @@ def make_settings(folder):
 
 def read_settings(path):
     """Load it; of a site, write its batch scripts."""
+    from pyscale.commands.emitting import render
     from pyscale.planning.sites import load_site
     from pyscale.planning.suite import load_suite
-    from pyscale.sbatch.emit import render
     from pyscale.settings import load_settings
 
     if (path / "suites.toml").exists():

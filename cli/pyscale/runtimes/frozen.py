@@ -15,9 +15,9 @@ from pyscale.images.labels import PREFIX, commit_of, labels_of
 from pyscale.images.lockfile import ImageFolder, LockedImage, Verdict, sha256_of, verdict_on
 from pyscale.planning.plan import Plan
 from pyscale.runtimes.apptainer import ApptainerRuntime
-from pyscale.runtimes.containererrors import SLOW_START, unpacked_its_image, why_no_container
 from pyscale.runtimes.protocol import NativeRuntime, Runtime
 from pyscale.runtimes.versions import refuse_changed_versions
+from pyscale.store.containererrors import SLOW_START, unpacked_its_image, why_no_container
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import Containers, ImageFile, read_provenance
 from pyscale_stages.binds import OPTIONS
