@@ -9,12 +9,8 @@ import openslide
 import pytest
 import tifffile
 import tiffslide
-from pydantic import ValidationError
 
-from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.synthetic import SlidesParams, write_slide, write_slides
-from pyscale_stages.wording import first_problem
-from refusals import refused
 
 SMALL = SlidesParams(slides=2, height_px=600, width_px=1000, seed=3)
 PROGRAM = (
@@ -53,7 +49,9 @@ def level(path, number):
 
 
 def test_a_folder_holds_the_slides_and_what_they_were_made_by(slides):
-    assert list(files_of(slides)) == ["slide_000.svs", "slide_001.svs", "slides.json"]
+    files = files_of(slides)
+    assert list(files) == ["slide_000.svs", "slide_001.svs", "slides.json"]
+    assert files["slide_000.svs"] != files["slide_001.svs"]
     assert SlidesParams.model_validate_json((slides / "slides.json").read_text()) == SMALL
     assert [path.name for path in slides.parent.iterdir()] == ["small"]
 
@@ -75,15 +73,6 @@ def test_every_reader_sees_an_aperio_slide_of_three_levels(slides):
         assert not tiff.is_bigtiff
         assert tuple(one.shape[1::-1] for one in tiff.series[0].levels) == sizes
         assert tiff.series[1].name == "Thumbnail"
-
-
-def test_readers_decode_the_same_pixels(slides):
-    for number in range(3):
-        ours = level(slides / "slide_001.svs", number)
-        with openslide.OpenSlide(slides / "slide_001.svs") as slide:
-            size = slide.level_dimensions[number]
-            theirs = np.asarray(slide.read_region((0, 0), number, size))[..., :3]
-        np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.slow
@@ -112,11 +101,6 @@ def test_a_large_slide_has_tissue_on_glass_that_differs_everywhere_in_as_many_by
     with tifffile.TiffFile(large) as tiff:
         tiles = [hash(tile.tobytes()) for tile, *_ in tiff.pages[0].segments() if tile is not None]
     assert len(set(tiles)) == len(tiles) == 64
-
-
-def test_every_slide_shows_another_specimen(slides):
-    first, second = (level(slides / f"slide_00{number}.svs", 2) for number in range(2))
-    assert np.abs(first.astype(int) - second).mean() > 10
 
 
 @pytest.mark.slow
@@ -182,36 +166,6 @@ def test_memory_does_not_grow_with_the_height(tmp_path):
 
     raw_kib = 3 * 512 * (12_000 - 1024) // 1024
     assert peak_kib(12_000) - peak_kib(1024) < raw_kib / 3
-
-
-def test_slides_are_whole_or_not_there_and_made_with_other_parameters_never_overwritten(
-    slides, tmp_path
-):
-    with pytest.raises(KeyboardInterrupt):
-        write_slides(tmp_path / "s", SMALL, stop)
-    assert list(tmp_path.iterdir()) == []
-    before = files_of(slides)
-    with refused(BadInput):
-        write_slides(slides, SMALL.model_copy(update={"seed": 5, "mpp": 0.25}))
-    assert files_of(slides) == before
-    (tmp_path / "notes.txt").write_text("keep me")
-    with refused(BadInput):
-        write_slides(tmp_path, SMALL)
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"slides": 0}, "'slides'"),
-        ({"height_px": 511}, "'height_px'"),
-        ({"mpp": 0}, "'mpp'"),
-        ({"heigth_px": 600}, "did you mean 'height_px'"),
-    ],
-)
-def test_what_cannot_be_made_is_one_sentence(given, said):
-    with pytest.raises(ValidationError) as refused:
-        SlidesParams.model_validate(given)
-    assert said in first_problem(refused.value, SlidesParams)
 
 
 @pytest.mark.parametrize("mpp", [0.25, 0.5, 1.0])

@@ -76,17 +76,11 @@ def test_jpeg_tiles_that_share_tables_and_hold_rgb_are_read_as_openslide_does(wr
     ("compression", "predictor"),
     [
         (None, None),
-        ("lzw", None),
         ("lzw", True),
-        ("deflate", None),
-        ("deflate", True),
         ("zstd", True),
         ("jpeg2000", None),
         ("aperio_jp2000_rgb", None),
         ("webp", None),
-        ("jpegxl", None),
-        ("packbits", None),
-        ("lzma", True),
     ],
 )
 @pytest.mark.parametrize("byteorder", ["<", ">"])
@@ -102,31 +96,14 @@ def test_pixels_come_back_from_every_lossless_compression(
 
 
 @pytest.mark.parametrize("byteorder", ["<", ">"])
-@pytest.mark.parametrize("predictor", [None, True])
-def test_a_grey_slide_of_16_bits_keeps_its_values(write_tiled, picture, byteorder, predictor):
+def test_a_grey_slide_of_16_bits_keeps_its_values(write_tiled, picture, byteorder):
     grey = picture[..., 0].astype(np.uint16) * 251
-    packed = {"compression": "lzw", "predictor": predictor, "byteorder": byteorder}
+    packed = {"compression": "lzw", "byteorder": byteorder}
     slide = open_tiled_tiff(write_tiled("grey.tif", grey, photometric="minisblack", **packed))
     assert (slide.channels, slide.dtype) == (1, np.dtype(np.uint16))
     found = _whole(slide)
     assert found.dtype == np.dtype(np.uint16)
     np.testing.assert_array_equal(found[..., 0], grey)
-
-
-@pytest.mark.parametrize("byteorder", ["<", ">"])
-@pytest.mark.parametrize("bits", [16, 32, 64])
-def test_floats_whose_differences_are_kept_are_those_that_tifffile_reads(
-    write_tiled, picture, byteorder, bits
-):
-    grey = picture[..., 0].astype(f"f{bits // 8}") / 7 - 15
-    # tifffile writes differences of integers alone, so the bits are written as such.
-    packed = {"compression": "zlib", "predictor": 2, "byteorder": byteorder}
-    as_integers = grey.view(f"i{bits // 8}")
-    path = write_tiled("float.tif", as_integers, photometric="minisblack", **packed)
-    with tifffile.TiffFile(path, mode="r+") as tiff:
-        tiff.pages[0].tags["SampleFormat"].overwrite(tifffile.SAMPLEFORMAT.IEEEFP)
-    np.testing.assert_array_equal(tifffile.imread(path), grey)
-    np.testing.assert_array_equal(_whole(open_tiled_tiff(path))[..., 0], grey)
 
 
 def test_colours_that_lie_in_planes_of_their_own_are_put_together(write_tiled, picture):
