@@ -101,7 +101,7 @@ def reader_of(path: Path) -> str:
     try:
         with tifffile.TiffFile(path) as tiff:
             page = tiff.pages.first
-    except tifffile.TiffFileError:
+    except Exception:  # OpenSlide has opened it, whatever tifffile cannot parse of it
         return "openslide"
     # OpenSlide makes 8-bit colours of everything, and finds no levels in sub-directories.
     is_colour = page.dtype == np.uint8 and page.photometric in _COLOURS
