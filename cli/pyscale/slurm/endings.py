@@ -75,9 +75,8 @@ def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None, node: str =
         )
     else:
         how = (
-            f"vanished{where} without an end known to Slurm, as when one element of an array is "
-            f"cancelled while it waits: {AGAIN}, and ask the cluster's administrators if that "
-            "happens again"
+            f"vanished{where} without an end known to Slurm: {AGAIN}, and ask the cluster's "
+            "administrators if that happens again"
         )
     return TaskError(kind=kind, message=f"job {job_id} {how}", exit_code=EXIT_FAILED)
 
