@@ -35,7 +35,7 @@ class Answer(NamedTuple):
         return " ".join(self.out.split())
 
 
-def _exit_code(words):
+def exit_code(words):
     """Run a command line in this process; return the code with which it ends."""
     with (
         patch.object(sys, "argv", [str(word) for word in words]),
@@ -48,7 +48,7 @@ def _exit_code(words):
 
 def answer_of(capsys, *words):
     capsys.readouterr()
-    code = _exit_code(words)
+    code = exit_code(words)
     said = capsys.readouterr()
     return Answer(code, said.out, said.err)
 
@@ -62,7 +62,7 @@ def answer_here(folder, *words, **variables):
         redirect_stdout(out),
         redirect_stderr(err),
     ):
-        code = _exit_code(["pyscale", *words])
+        code = exit_code(["pyscale", *words])
     return Answer(code, out.getvalue(), err.getvalue())
 
 

@@ -1,6 +1,6 @@
 """Tasks on this machine as forks of a process that has imported what they need.
 
-In place of three processes that begin anew for each task, where a test is about what comes of
+In place of two processes that begin anew for each task, where a test is about what comes of
 tasks and not about how they start: the launcher, the stage, and all records are the real ones.
 """
 
@@ -14,14 +14,13 @@ import runpy
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import cache, partial
 from pathlib import Path
 from traceback import print_exc
 from unittest.mock import patch
 
-from pyscale.executors import launch
-from pyscale.executors.local import LocalJob
+from pyscale.executors import launch, local
 from pyscale.interruption import end_with_parent
 
 TESTS = Path(__file__).parent
@@ -51,25 +50,40 @@ class Started:
 
 @contextmanager
 def forked_tasks():
-    """Tasks of commands that this process runs in the block begin as forks, and not anew."""
-    # Not imported by what only forks: it is slow.
-    from pyscale.executors.local import LocalExecutor
-
-    with patch.object(LocalExecutor, "_submit", _submit):
+    """Commands in the block work runs off in this process, whose tasks begin as forks."""
+    with (
+        patch.object(local, "_launched", _launched),
+        patch("pyscale.measuring.here.started", _worked_off),
+    ):
         yield
 
 
-def _submit(_executor, tokens):
-    return {folder: LocalJob(Started(_fork(folder, token))) for folder, token in tokens.items()}
+class Ended:
+    """What has worked a run off in this process, seen as `subprocess.Popen`."""
+
+    def __init__(self, returncode):
+        self.pid, self.returncode = os.getpid(), returncode
+
+    def poll(self):
+        return self.returncode
 
 
-def _fork(folder, token):
+def _worked_off(run):
+    """Work a run off before who started that follows it."""
+    from commandline import exit_code
+    from pyscale.measuring.here import LOG_FILE
+
+    with (run / LOG_FILE).open("w") as log, redirect_stdout(log), redirect_stderr(log):
+        return Ended(exit_code(["pyscale", "work", run, "--foreign"]))
+
+
+def _launched(folder, token):
     stage = json.loads((folder / "order.json").read_bytes())["argv"][3:4]
     server = _server(*OF_STAGES.get(*stage, ()))
     asked = {"folder": str(folder), "token": token, "environment": dict(os.environ)}
     server.stdin.write(json.dumps(asked) + "\n")
     server.stdin.flush()
-    return int(server.stdout.readline())
+    return local.LocalJob(Started(int(server.stdout.readline())))
 
 
 @cache

@@ -21,6 +21,10 @@ ENDING = (*OF_TERMINAL, signal.SIGTERM)
 _PR_SET_PDEATHSIG = 1
 
 
+class TerminalClosedError(KeyboardInterrupt):
+    """The terminal that pyscale was started from has ended, which is no wish to end the run."""
+
+
 @contextmanager
 def termination_as_interrupt() -> Iterator[None]:
     """Raise KeyboardInterrupt when the process is asked to end, by what it does not ignore."""
@@ -28,6 +32,7 @@ def termination_as_interrupt() -> Iterator[None]:
     def interrupt(number: int, _frame: FrameType | None) -> None:
         if number == signal.SIGHUP:
             _leave_terminal()
+            raise TerminalClosedError
         raise KeyboardInterrupt
 
     # What nohup, or the & of a shell, made it ignore stays ignored.

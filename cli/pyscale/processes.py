@@ -17,7 +17,7 @@ ZOMBIE_PERIOD_S = 0.1
 _RECORD = "/result.json"
 SUBMISSIONS_FOLDER = "submitit"
 """Folder of a run for submitit's own files."""
-_LAUNCHING = {"pyscale.executors.controller", "pyscale.executors.submitted"}
+_LAUNCHER = "pyscale.executors.launch"
 
 
 def ran(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
@@ -49,18 +49,16 @@ def wait_until_ended(
 
 def started_for(run: Path) -> list[psutil.Process]:
     """Return the processes of this user that pyscale started for a run, by their command lines."""
-    folders = tuple(f"{run}/{name}/" for name in ("tasks", SUBMISSIONS_FOLDER))
+    folder = f"{run}/tasks/"
     found = []
     for process in psutil.process_iter(["cmdline", "uids"]):
         # psutil has None for what this user may not read.
         own = process.info["uids"] and process.info["uids"].real == os.getuid()
         line = (process.info["cmdline"] if own else None) or []
-        named = [part for part in line if part.startswith(folders)]
+        named = [part for part in line if part.startswith(folder)]
         if named and (
             # Whoever computes on an output of the run by hand has no record in it.
-            any(part.endswith(_RECORD) for part in named)
-            if is_task(process)
-            else not _LAUNCHING.isdisjoint(line)
+            any(part.endswith(_RECORD) for part in named) if is_task(process) else _LAUNCHER in line
         ):
             found.append(process)
     return found

@@ -27,7 +27,6 @@ from trials import one_trial, wait_until_it_says
 
 PATIENCE_S = 300
 WAITS_FOREVER = "echo ready; exec sleep 1000"
-SUBMISSION = "pyscale.executors.submitted"
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Started:
 
     folder: Path
     order: TaskOrder
-    controller: int
+    launcher: int
     end: Future[None]
 
 
@@ -46,8 +45,8 @@ class Waiting:
     def __init__(self, started):
         self.folder = started.folder
         self.end = started.end
-        controller = psutil.Process(started.controller)
-        self.family = [controller, *controller.children(recursive=True)]
+        launcher = psutil.Process(started.launcher)
+        self.family = [launcher, *launcher.children(recursive=True)]
 
     def one(self, wanted):
         """The process that is meant: the launcher, the container program, or its helper."""
@@ -58,8 +57,6 @@ class Waiting:
         if wanted == "init":
             children = self.one("program").children()
             return next(p for p in children if p.name() not in CONTAINER_HELPERS)
-        if wanted == "launcher":
-            return next(p for p in self.family if SUBMISSION in p.cmdline())
         return self.family[0]
 
     def ends(self):
@@ -94,16 +91,16 @@ def start_order(executor):
     with ThreadPoolExecutor() as pool:
 
         def begin(folder, order):
-            controller = Future()
+            launcher = Future()
             batch = Batch(
                 trial=one_trial("contact"),
                 name="windows",
                 orders={folder: order},
                 at_once=1,
-                submitted=lambda jobs: controller.set_result(int(jobs[folder.name])),
+                submitted=lambda jobs: launcher.set_result(int(jobs[folder.name])),
             )
             end = pool.submit(executor.run, batch)
-            return Started(folder, order, controller.result(), end)
+            return Started(folder, order, launcher.result(), end)
 
         yield begin
         executor.end_all()
@@ -114,8 +111,8 @@ def start(start_order, engine, toy_image, run_folder):
     """Start a shell command in a container as a task of the run."""
 
     def begin(program):
-        folder = run_folder / "task"
-        folder.mkdir()
+        folder = run_folder / "tasks" / "task"
+        folder.mkdir(parents=True)
         options = [*OPTIONS, "--pwd", str(folder)]
         for bind in task_binds(folder, []):
             options += bind.option()
@@ -161,9 +158,8 @@ def test_a_container_that_is_killed_leaves_nothing(waiting, run_folder, victim):
     assert read_task(waiting.folder).state == "failed"
 
 
-@pytest.mark.parametrize("victim", ["launcher", "controller"])
-def test_a_container_ends_with_its_launcher(waiting, executor, run_folder, victim):
-    waiting.one(victim).kill()
+def test_a_container_ends_with_its_launcher(waiting, executor, run_folder):
+    waiting.one("launcher").kill()
     waiting.end.result()
     record = read_task(waiting.folder)
     assert record.error is not None
@@ -175,8 +171,8 @@ def test_a_container_ends_with_its_launcher(waiting, executor, run_folder, victi
 
 def test_a_container_that_lost_launcher_and_guard_is_found_and_ended(waiting, executor, run_folder):
     program, helper = waiting.one("program"), waiting.one("helper")
-    wrappers = [process for process in waiting.family if "submitit" in str(process.cmdline())]
-    assert len(wrappers) == 3
+    wrappers = [p for p in waiting.family if "pyscale.executors.launch" in p.cmdline()]
+    assert len(wrappers) == 2, "the launcher and its guard"
     for process in wrappers:
         process.kill()
     waiting.end.result()

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import termios
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -17,7 +18,7 @@ import pytest
 from commandline import answer_here
 from forkedtasks import forked_tasks
 from movingsquares import write_moving_squares
-from pyscale.commands.running import executor_for
+from pyscale.measuring.work import executor_here
 from pyscale.processes import wait_until_ended
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
@@ -51,6 +52,11 @@ def process(request, start, labels, held):
     return begun
 
 
+def worker(run):
+    """The process that works a run off."""
+    return psutil.Process(lock_holder(run.path).pid)
+
+
 def interrupted(process):
     """The only run, which a process has left as it should."""
     _, said = process.communicate()
@@ -73,13 +79,15 @@ def test_after_ctrl_c_and_a_kill_a_run_is_resumed_to_what_an_undisturbed_one_giv
     assert pyscale("status", run.path.name).out.count("interrupted")
     resumed = start("resume", run.path.name)
     wait_for_event("submitted", resumed, times=2)
-    resumed.kill()
-    resumed.communicate()
+    worker(run).kill()
+    _, said = resumed.communicate()
+    assert resumed.returncode == 2
+    assert f"ended without a word: go on with `pyscale resume {run.path.name}`" in said
     held.spare_others()
     assert pyscale("resume", run.path.name).code == 0
     assert outputs(run) == undisturbed
     assert living(run) == []
-    assert executor_for(run).end_all() == 0
+    assert executor_here(run).end_all() == 0
 
 
 @pytest.mark.slow
@@ -93,14 +101,18 @@ def test_killed_again_and_again_a_run_completes_with_the_same_results(
         try:
             process.wait(timeout=moments.uniform(0.0, 3.0))
         except subprocess.TimeoutExpired:
-            process.kill()
+            # Sometimes who follows it, and sometimes what works it off.
+            victims = [process, worker(only_run())]
+            with suppress(psutil.NoSuchProcess):
+                moments.choice(victims).kill()
+        process.kill()
         process.communicate()
         process = start("resume", only_run().path.name)
     _, said = process.communicate()
     assert process.returncode == 0, said
     run = only_run()
     assert outputs(run) == undisturbed
-    assert living(run) == []
+    assert wait_until_ended(living(run), PATIENCE_S) == []
 
 
 @pytest.mark.slow
@@ -132,16 +144,21 @@ def test_cancel_waits_for_the_run_and_not_for_who_started_it(start, process):
 
 
 @pytest.mark.slow
-def test_a_second_pyscale_on_one_run_is_refused(pyscale, process, held):
-    # It holds the run until the second has asked for it, however long that takes.
-    process.send_signal(signal.SIGSTOP)
-    second = pyscale("resume", only_run().path.name)
-    process.send_signal(signal.SIGCONT)
+def test_a_second_pyscale_follows_the_run_and_leaves_it_at_work(start, process, held):
+    run = only_run()
+    at_work = worker(run)
+    second, third = (start("resume", run.path.name) for _ in range(2))
+    second.send_signal(signal.SIGINT)
+    _, said = second.communicate()
+    assert second.returncode == 130
+    refused = start("extend", run.path.name, "--repeats", "2")
+    assert f"process {at_work.pid} on" in refused.communicate()[1]
+    assert at_work.is_running()
     held.let_go()
-    assert second.code == 2
-    assert f"process {process.pid} on" in second.err
-    _, said = process.communicate()
-    assert process.returncode == 0, said
+    for each in (process, third):
+        _, said = each.communicate()
+        assert each.returncode == 0, said
+    assert [event.kind for event in Journal(run.journal_file).read()].count("run_started") == 1
 
 
 @pytest.mark.slow
@@ -170,14 +187,15 @@ def on_a_terminal(*words):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("held")
-def test_a_run_ends_with_its_terminal(labels):
+def test_a_run_outlives_its_terminal_and_can_be_ended(labels, pyscale):
     process, terminal = on_a_terminal("run", "labels", "--data", labels, "--workers", "1", *OPTIONS)
     wait_for_event("submitted", process)
     os.close(terminal)
     assert process.wait() == 130
     run = only_run()
+    assert worker(run).is_running()
+    assert pyscale("cancel", run.path.name).code == 0
     assert living(run) == []
-    assert Journal(run.journal_file).read()[-1].kind == "run_interrupted"
 
 
 @pytest.mark.slow
@@ -187,8 +205,7 @@ def test_a_detached_run_outlives_the_terminal_and_a_shell_that_tells_it_to_hang_
     assert process.wait() == 0
     os.close(terminal)
     run = only_run()
-    holder = lock_holder(run.path)
-    detached = psutil.Process(holder.pid)
+    detached = worker(run)
     detached.send_signal(signal.SIGHUP)
     held.let_go()
     wait_until_ended([detached])
@@ -199,9 +216,10 @@ def test_a_detached_run_outlives_the_terminal_and_a_shell_that_tells_it_to_hang_
 def test_nothing_computes_on_after_a_pyscale_that_was_killed_but_what_status_names(
     pyscale, process
 ):
-    family = psutil.Process(process.pid).children(recursive=True)
+    at_work = worker(only_run())
+    family = at_work.children(recursive=True)
     assert family
-    process.kill()
+    at_work.kill()
     process.communicate()
     # Its workers end with it, but not at once: `status` would name them too.
     assert wait_until_ended(family, PATIENCE_S) == []

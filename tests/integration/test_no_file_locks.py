@@ -12,6 +12,7 @@ import pytest
 
 from commandline import answer_in
 from noflock import without_flock
+from pyscale.store.lock import lock_holder
 from waitingforruns import living, only_run, wait_for_event
 
 OPTIONS = ("--workers", "1", "--repeats", "1", "--only", "contact")
@@ -71,11 +72,12 @@ def test_a_run_is_followed_refused_killed_cancelled_and_finished(start, labels, 
     status = command("status", name)
     assert (status.code, status.err) == (0, "")
     assert "running" in status.out
-    second = command("resume", name)
+    at_work = lock_holder(run.path).process()
+    second = command("extend", name, "--repeats", "2")
     assert second.code == 2
-    assert f"process {process.pid} on" in second.err
+    assert f"process {at_work.pid} on" in second.err
     # What a killed one held is free.
-    process.kill()
+    at_work.kill()
     process.communicate()
     assert "interrupted" in command("status", name).out
     resumed = start("resume", name)

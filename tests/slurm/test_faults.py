@@ -13,7 +13,6 @@ from pyscale.slurm.endings import cause_of
 from pyscale.slurm.queue import job_name, jobs_named
 from pyscale.store.taskfiles import read_task
 from slurm.leftovers import has_ended
-from waitingforruns import living
 
 pytestmark = pytest.mark.slow
 
@@ -129,15 +128,15 @@ def test_a_job_that_is_cancelled_by_hand_ends_the_run_which_can_be_gone_on_with(
         runs.slurm.run("scancel", runs.jobs[0])
         runs.slurm.wait_for(lambda: is_gone(launch), "the task went with its job")
     resume = f"pyscale resume {runs.run.path.name}"
+    first = runs.jobs[0]
     if more:
-        runs.slurm.wait_for(lambda: living(runs.run) == [], "nobody followed")
-        said = (runs.run.path / "orchestrator.log").read_text()
+        runs.slurm.wait_for(lambda: runs.living_jobs() == [], "nobody follows the run")
+        assert resume in runs.say("status")
     else:
         code, said = runs.finished(process)
         assert code == 2
-    first = runs.jobs[0]
-    user = getpass.getuser()
-    assert f"error: job {first} was cancelled by {user}: go on with `{resume}`" in said
+        user = getpass.getuser()
+        assert f"error: job {first} was cancelled by {user}: go on with `{resume}`" in said
     assert len(runs.jobs) == 1
     assert runs.living_jobs() == []
     queued, end = jobs_named(job_name(runs.run.plan.run_id))[first], ends_of([first])[first]

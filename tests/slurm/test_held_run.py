@@ -127,6 +127,18 @@ def test_a_trial_that_is_not_likely_to_fit_waits_for_the_next_job(runs):
     assert "no time for the next trial" in ended.detail
 
 
+def test_where_nobody_follows_a_job_submits_the_next_and_the_last_writes_the_report(runs):
+    suite = runs.home / "two.toml"
+    suite.write_text(CHAIN)
+    site = runs.site(more="hold_limit_hours = 0.1\n")
+    words = (suite, "--data", runs.data, "--cache", "asis", "--detach")
+    runs.say(*runs.on_cluster(*words, site=site))
+    runs.wait_for_event("run_finished")
+    runs.slurm.wait_for(lambda: runs.living_jobs() == [], "the report was written")
+    assert len(runs.jobs) == 2
+    assert (runs.run.report / "report.html").exists()
+
+
 ON_THE_GPU = """
 [[override]]
 device = "cuda"

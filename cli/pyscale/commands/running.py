@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psutil
-from watchfiles import watch
 
 from pyscale.commands.dryrun import show as show_plan
 from pyscale.commands.foreignrun import refuse_foreign
@@ -21,14 +16,13 @@ from pyscale.console import answer, talk
 from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run, of_dry_run, say
-from pyscale.errors import UserError, last_line
-from pyscale.executors.local import LocalExecutor
+from pyscale.errors import UserError
 from pyscale.executors.placement import local_placement
-from pyscale.executors.protocol import Executor
 from pyscale.executors.slurmjobs import end_jobs
-from pyscale.interruption import ignored
-from pyscale.measuring.benchmark import benchmark, plan_run
+from pyscale.measuring.benchmark import plan_run
+from pyscale.measuring.here import Here
 from pyscale.measuring.holding import Holder
+from pyscale.measuring.work import executor_here, work
 from pyscale.planning.extending import changed_code, extended
 from pyscale.planning.gridaxes import DEVICE
 from pyscale.planning.plan import Plan
@@ -37,7 +31,6 @@ from pyscale.planning.runsettings import settings_for
 from pyscale.planning.suite import Suite, suite_names
 from pyscale.planning.traits import DATA
 from pyscale.processes import wait_until_ended
-from pyscale.progress.course import Course
 from pyscale.progress.runprogress import RunProgress
 from pyscale.progress.status import run_status
 from pyscale.report.quality import missed
@@ -52,7 +45,7 @@ from pyscale.settings import Settings, load_settings
 from pyscale.store.allocations import set_cancelled
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal
-from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here, written_by_owner_alone
+from pyscale.store.lock import is_locked, run_lock, writer_here, written_by_owner_alone
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.store.retrying import fails_again
 from pyscale.validation.expected import refuse_other_work
@@ -199,34 +192,31 @@ def cancel(name: str | None) -> None:
                 process.terminate()
             wait_until_ended([process])
         with run_lock(run.path):
-            ended = executor_for(run).end_all()
+            ended = executor_here(run).end_all()
             journal.append("run_cancelled", detail=f"{plural(ended, 'process')} ended")
     talk(f"cancelled; finish it with: pyscale resume {run.path.name}")
 
 
+def work_off(name: str, *, foreign: bool) -> None:
+    """Run what is left of a run in this process."""
+    work(str(_run_to_go_on_with(name, foreign=foreign).path))
+
+
 def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> int:
-    if detach:
-        return _detached(run)
     plan = run.plan
+    carrier = Here if plan.site is None else Holder
+    if detach:
+        carrier(run, lambda _event: None).begin()
+        talk(f"follow it with: pyscale status {run.path.name} --watch")
+        print(run.path.name)  # noqa: T201 - the command's answer
+        return 0
     with RunProgress(plan, Journal(run.journal_file).read()) as progress:
+        carried = carrier(run, progress.hear)
         try:
-            if plan.site is not None:
-                incomplete, results = Holder(run, progress.hear).finish()
-            else:
-                incomplete, results = benchmark(run, executor_for(run), progress.hear)
+            incomplete, results = carried.finish()
         except KeyboardInterrupt:
             progress.stop()
-            resume = f"pyscale resume {plan.run_id}"
-            if plan.site is not None:
-                living = Course(Journal(run.journal_file).read()).allocations
-                talk(
-                    f"no longer followed; job {min(living)} goes on. Follow it with: {resume}, or "
-                    f"end it with: pyscale cancel {plan.run_id}"
-                    if living
-                    else f"interrupted; no job of the run waits or runs. Go on with: {resume}"
-                )
-            else:
-                talk(f"interrupted; nothing is lost. Finish with: {resume}")
+            talk(carried.what_goes_on())
             return EXIT_INTERRUPTED
     answer(summary_of(results, verbose=verbose, with_quality=plan.truth is not None))
     doubted = [*not_to_be_trusted(results.configurations), *missed(results)]
@@ -242,6 +232,7 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
     # Who asks whether results are right wants no workers of so small a movie.
     elif results.validation is None and not results.about_workers().configurations.is_empty():
         talk(f"lines to paste: pyscale advise {plan.run_id}")
+    carried.wait_for_report()
     talk(f"report: {run.report / PAGE_NAME}")
     if incomplete:
         return EXIT_INCOMPLETE
@@ -318,38 +309,3 @@ def warn_of_sharing(plan: Plan) -> None:
             f"warning: this machine cannot give each of N = {', '.join(map(str, sorted(counts)))} "
             f"workers {what} of its own: their times will be flagged as oversubscribed"
         )
-
-
-def executor_for(run: RunFolder) -> Executor:
-    """What starts tasks of a run on this machine."""
-    return LocalExecutor(run.path, cache(local_placement))
-
-
-def _detached(run: RunFolder) -> int:
-    """Carry the run out in a process that outlives this shell; return once it has the run."""
-    log_file = run.path / "orchestrator.log"
-    if run.plan.site is not None:
-        Holder(run, lambda _event: None).begin()
-    # Its session has no terminal that could end, and a shell that does may tell it all the same.
-    with log_file.open("ab") as log, ignored(signal.SIGHUP):
-        process = subprocess.Popen(
-            # Another user's was agreed to before.
-            [sys.executable, "-m", "pyscale", "resume", str(run.path), "--foreign"],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    for _ in watch(run.path, recursive=False, rust_timeout=200, yield_on_timeout=True, step=5):
-        # Its job is submitted, and lives whether anybody follows it or not.
-        if run.plan.site is not None:
-            break
-        holder = lock_holder(run.path)
-        if holder is not None and holder.pid == process.pid:
-            break
-        if process.poll() is not None:
-            said = last_line(log_file) or "no output"
-            raise UserError(f"the run {run.path.name} did not start: {said}")
-    talk(f"follow it with: pyscale status {run.path.name} --watch")
-    print(run.path.name)  # noqa: T201 - the command's answer
-    return 0

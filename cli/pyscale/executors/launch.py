@@ -1,8 +1,8 @@
 """The launcher: starts one task's process on the node, watches it, and records how it ended.
 
-It runs inside the job that submitit starts or, for the ranks of a step, as
-`python -m pyscale.executors.launch FOLDER TOKEN [FOLDER TOKEN …]`. Nothing heavy is imported, so it
-knows the records it reads and writes by their keys alone.
+Run as `python -m pyscale.executors.launch PARENT FOLDER TOKEN [FOLDER TOKEN …]`: PARENT is the
+process that it ends with, or 0 for its own parent, and the tasks are one, or those of the ranks of
+a step. Nothing heavy is imported, so it knows the records it reads and writes by their keys alone.
 """
 
 from __future__ import annotations
@@ -35,13 +35,18 @@ EXIT_NO_PROGRAM = 127
 """Exit code of a task whose program could not be started, as shells have it."""
 
 
-def launch_rank(folders: Sequence[str], tokens: Sequence[str] | None = None) -> int | None:
-    """Run the task of this rank of a job of srun, which has one rank a task, as `launch` does."""
-    rank = int(os.environ["SLURM_PROCID"])
-    return launch(folders[rank], tokens[rank] if tokens else None)
+def main(arguments: Sequence[str]) -> None:
+    """Run the task of this rank of a step, or the only one."""
+    parent, *named = arguments
+    tasks = list(zip(named[::2], named[1::2], strict=True))
+    # Whoever starts one may be a rank of a step itself.
+    rank = int(os.environ["SLURM_PROCID"]) if len(tasks) > 1 else 0
+    # Slurm's own process on a node ends its steps.
+    end_with_parent(int(parent) or os.getppid())
+    launch(*tasks[rank])
 
 
-def launch(folder: str, token: str | None = None) -> int | None:
+def launch(folder: str, token: str) -> int | None:
     """Run the task whose order lies in `folder`, return its exit code, and leave its records there.
 
     The order is that of the token, where another one may take its place before the job begins. None
@@ -49,8 +54,6 @@ def launch(folder: str, token: str | None = None) -> int | None:
     """
     task = Path(folder)
     begin_utc = datetime.now(UTC)
-    # submitit's controller on this machine; on a cluster's node Slurm's own, which ends its jobs.
-    end_with_parent(int(os.environ.get("SUBMITIT_LOCAL_JOB_ID") or os.getppid()))
     order = _standing(task, token)
     if order is None:
         return None
@@ -62,13 +65,13 @@ def launch(folder: str, token: str | None = None) -> int | None:
     return returncode
 
 
-def _standing(task: Path, token: str | None) -> Order | None:
+def _standing(task: Path, token: str) -> Order | None:
     """The order of a task that is to be done, once its work on this node is.
 
     None where another one has taken its place, or it was begun before.
     """
     order = read(task / "order.json")
-    if order is None or order["token"] != (token or order["token"]) or _was_begun(task, order):
+    if order is None or order["token"] != token or _was_begun(task, order):
         return None
     settle_in(order)
     if order["node_work"]:
@@ -284,4 +287,4 @@ def end_orphans() -> None:
 
 
 if __name__ == "__main__":
-    launch_rank(sys.argv[1::2], sys.argv[2::2])
+    main(sys.argv[1:])

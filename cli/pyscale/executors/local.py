@@ -1,34 +1,30 @@
-"""Tasks on this machine, by submitit's local executor."""
+"""Tasks on this machine, as processes of it."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 import psutil
 
 from pyscale.errors import UserError
 from pyscale.executors.containernode import dead_scratch, left_scratch, scratch_prefix
-from pyscale.executors.launch import launch
 from pyscale.executors.placement import Place, Placement
 from pyscale.executors.protocol import Batch, Executor
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.interruption import OF_TERMINAL, blocked
 from pyscale.processes import is_task, started_for, wait_until_ended
 from pyscale.report.wording import listing
-from pyscale.store.folder import submissions_of
 from pyscale.store.records import TaskOrder
 from pyscale.store.taskfiles import write_order
 from pyscale_stages.contract import TaskError
 
-# A year: submitit ends tasks at their timeout, and none of these is to be ended.
-NO_TIMEOUT_MIN = 60 * 24 * 365
 CONTAINER_PROGRAMS = ("starter", "starter-suid")
 CONTAINER_HELPERS = ("squashfuse", "squashfuse_ll", "fuse-overlayfs", "fuse2fs", "gocryptfs")
 """Programs that mount for a container program, and outlive one that is killed."""
@@ -46,7 +42,7 @@ class LocalJob:
 
     @property
     def id(self) -> str:
-        """Process id, by which its tasks are submitted."""
+        """Process id of its launcher."""
         return str(self.process.pid)
 
     def is_alive(self, folder: Path) -> bool:  # noqa: ARG002 - for those that have several tasks
@@ -80,7 +76,7 @@ class LocalExecutor(Executor):
                 folder: write_order(folder, self._placed(batch, batch.orders[folder], slot))
                 for (folder,), slot in slots.items()
             }
-            jobs = self._submit(tokens)
+            jobs = {folder: _launched(folder, token) for folder, token in tokens.items()}
             batch.submitted({folder.name: job.id for folder, job in jobs.items()})
             return jobs
 
@@ -108,21 +104,6 @@ class LocalExecutor(Executor):
             }
         )
 
-    def _submit(self, tokens: Mapping[Path, str]) -> dict[Path, LocalJob]:
-        """Start one process chain for each task folder."""
-        from pyscale.executors.controller import MortalExecutor
-
-        # A folder for each submission: submitit names its files by process id, which returns.
-        executor = MortalExecutor(submissions_of(self._run_folder) / token_hex(4))
-        executor.update_parameters(timeout_min=NO_TIMEOUT_MIN)
-        # The terminal sends these to every process of the foreground, and each would end in its
-        # own words: they do not hear it, and pyscale ends its tasks itself.
-        with blocked(*OF_TERMINAL):
-            return {
-                folder: LocalJob(executor.started(launch, str(folder), token))
-                for folder, token in tokens.items()
-            }
-
     def end_all(self) -> int:
         """End the processes of this run."""
         ended = 0
@@ -136,6 +117,21 @@ class LocalExecutor(Executor):
         for folder in (*left, *dead_scratch()):
             shutil.rmtree(folder, ignore_errors=True)
         return ended
+
+
+def _launched(folder: Path, token: str) -> LocalJob:
+    """Start the launcher of a task, which ends with this process."""
+    program = [sys.executable, "-m", "pyscale.executors.launch"]
+    # The terminal sends these to every process of the foreground, and each would end in its own
+    # words: they do not hear it, and pyscale ends its tasks itself.
+    with blocked(*OF_TERMINAL):
+        return LocalJob(
+            subprocess.Popen(
+                [*program, str(os.getpid()), str(folder), token],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+        )
 
 
 def _orphaned_containers(session: int) -> list[psutil.Process]:

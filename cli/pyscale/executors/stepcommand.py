@@ -20,7 +20,7 @@ def step_command(site: Site, batch: Batch, tokens: Mapping[Path, str], job_id: s
         *_srun(site, batch, len(tokens), job_id),
         "--input=none",
         f"--time={Submission.of(batch).asked(site).time_min}",
-        *(sys.executable, "-u", "-m", "pyscale.executors.launch"),
+        *(sys.executable, "-u", "-m", "pyscale.executors.launch", "0"),
         *(word for folder, token in tokens.items() for word in (str(folder), token)),
     ]
 

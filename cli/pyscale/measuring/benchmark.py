@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from pyscale.data.ensure import find_movie, find_own_data
+from pyscale.errors import UserError
 from pyscale.evaluation.runreport import report_run
 from pyscale.executors.placement import local_placement
 from pyscale.executors.protocol import Executor
@@ -95,7 +96,6 @@ def _usual_workers(
 
 def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[Incomplete, Results]:
     """Measure what is missing of the plan of a run, and report it."""
-    # Who follows the run hears of its end when the report is there.
     with writing(run.path):
         return _execute(run, executor, listener), report_run(run)
 
@@ -108,7 +108,7 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplet
 
 def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplete:
     journal = Journal(run.journal_file, listener)
-    with termination_as_interrupt():
+    with termination_as_interrupt(), stop_told(journal):
         refuse_changed_input(run.path, run.plan.movies | run.plan.truths)
         runner = TrialRunner(run, executor, journal, runtime_of(run))
         runner.refuse_workers_elsewhere()
@@ -125,6 +125,18 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomple
         executor.end_all()
         journal.append("run_finished")
     return tuple(trial.id for trial in run.plan.trials if trial.id not in done)
+
+
+@contextmanager
+def stop_told(journal: Journal) -> Iterator[None]:
+    """Write what refuses to go on into the journal, where who follows the run reads it."""
+    try:
+        yield
+    except UserError as error:
+        # Not where the run's folder has gone.
+        with suppress(OSError):
+            journal.append("run_stopped", detail=str(error))
+        raise
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from pyscale.executors.slurmjobs import JobBook
 from pyscale.executors.submission import of_sbatch, setup_lines, submit
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.benchmark import Incomplete
-from pyscale.measuring.pilot import go_on, pilot, trials_left
+from pyscale.measuring.pilot import go_on, trials_left
 from pyscale.measuring.trialrecords import is_complete
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
@@ -95,6 +95,21 @@ class Holder:
                 self._append("run_started", detail=f"process {os.getpid()} on {host_name()}")
                 self._submit()
 
+    def go_on(self) -> None:
+        """Do what follows a job, in it, where nobody follows the run: the next one, or the report.
+
+        Where a node may not submit, the error ends the job, and `status` says how to go on.
+        """
+        with writing(self._run.path, PATIENCE_S):
+            self._run = RunFolder(self._run.path)
+            course = Course(self._journal.read())
+            if course.stopped is not None or is_cancelled(self._run.path):
+                return
+            if not trials_left(self._run, course):
+                report_run(self._run)
+            elif not self._living(now=True) - {os.environ["SLURM_JOB_ID"]}:
+                self._submit()
+
     def finish(self) -> tuple[Incomplete, Results]:
         """Follow the allocations, submit the next where one is needed, and write the report."""
         with termination_as_interrupt(), following(self._run.path):
@@ -114,6 +129,20 @@ class Holder:
                         return tuple(trial.id for trial in left), report_run(self._run)
                     self._end_strays()
                     self._submit()
+
+    def wait_for_report(self) -> None:
+        """It is written before `finish` returns."""
+
+    def what_goes_on(self) -> str:
+        """What is left at work after an interruption, and how to go on."""
+        name = self._run.path.name
+        living = Course(self._journal.read()).allocations
+        if living:
+            return (
+                f"no longer followed; job {min(living)} goes on. Follow it with: pyscale resume "
+                f"{name}, or end it with: pyscale cancel {name}"
+            )
+        return f"interrupted; no job of the run waits or runs. Go on with: pyscale resume {name}"
 
     def _is_over(self) -> bool:
         """Whether nothing is left; where that is not by success, raise the reason."""
@@ -210,6 +239,9 @@ class Holder:
                 self._book.ask()
 
     def _submit_one(self, one: HeldTrials, time_min: int) -> None:
+        # It starts one of these where nobody follows the run.
+        from pyscale.measuring.work import work
+
         held = one.held
         known = read_allocations(self._run.path)
         living = self._living()
@@ -219,7 +251,7 @@ class Holder:
             (job_id,) = submit(
                 self._run.submissions,
                 held_parameters(self._run.plan, self._site, held, time_min, after),
-                lambda executor: [executor.submit(pilot, str(self._run.path))],
+                lambda executor: [executor.submit(work, str(self._run.path))],
                 lambda said: (
                     f"Slurm rejects the allocation of {self._run.path.name} ({said}): change the "
                     f"request of the site {self._site.name}, or free what the account may use"

@@ -37,12 +37,12 @@ MARGIN_S = 30.0
 NO_TIME = "no time for the next trial"
 
 
-def pilot(folder: str) -> None:
-    """Run what is left of a run; Slurm starts this once in the run's allocation."""
+def pilot(run: RunFolder) -> bool:
+    """Run what is left of a run in this job; return whether the job is there for what follows."""
     job_id = os.environ["SLURM_JOB_ID"]
-    run_path = Path(folder)
-    with writing(run_path, PATIENCE_S), termination_as_interrupt():
-        run = RunFolder(run_path)
+    with writing(run.path, PATIENCE_S), termination_as_interrupt():
+        # Another pyscale may have extended the plan meanwhile.
+        run = RunFolder(run.path)
         journal = Journal(run.journal_file)
         allocations = read_allocations(run.path)
         known = allocations.job_ids
@@ -50,36 +50,37 @@ def pilot(folder: str) -> None:
         left = trials_left(run, course)
         # One that nobody recorded, or that follows one which has finished, has nothing to do.
         if not left or job_id not in known or course.stopped or is_cancelled(run.path):
-            return
+            return False
         before = allocations.jobs[known.index(job_id)].after
         if before is not None and _was_cancelled(before):
             # Who cancelled that one wants the run to end; nobody may follow it who says so.
             detail = f"job {before} was cancelled: {go_on(run.path)}"
             journal.append("run_stopped", detail=detail)
-            return
+            return False
         journal.append("pilot_started", job_ids=(job_id,), detail=f"on {node_name()}")
         own = allocations.jobs[known.index(job_id)].entries
         if waits_for := _unmade_input(run.plan, left, own):
             detail = f"{waits_for} is not there: the job before ended early"
             journal.append("allocation_ended", job_ids=(job_id,), detail=detail)
-            return
+            return True
         try:
             _work_off(run, job_id, [trial for trial in left if trial.entry in own])
         except UserError as error:
             journal.append("run_stopped", detail=str(error))
         except (AllocationEndedError, KeyboardInterrupt):
             # Who follows the run asks Slurm why the job has ended, and goes on in another.
-            return
+            return False
         course = Course(journal.read())
         if trials_left(run, course):
             if job_id in course.allocations:
                 detail = "its trials have ended; those of other nodes are left"
                 journal.append("allocation_ended", job_ids=(job_id,), detail=detail)
-            return
+            return True
         journal.append("run_finished")
         # One that lives on finds nothing left to do, and ends.
         with suppress(SlurmSilent):
             cancel([other for other in known if other != job_id])
+        return True
 
 
 def go_on(run: Path) -> str:

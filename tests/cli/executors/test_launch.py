@@ -25,11 +25,12 @@ from trials import ended, error_of, launched
 
 pytestmark = pytest.mark.slow
 
-LAUNCH = "import sys; from pyscale.executors.launch import launch; launch(*sys.argv[1:])"
-LAUNCH_RANK = """
+LAUNCH = ("-m", "pyscale.executors.launch")
+LISTING = """
 import sys
-from pyscale.executors.launch import launch_rank
-launch_rank(sys.argv[1:3], sys.argv[3:5] or None)
+from pyscale.executors.launch import main
+main(sys.argv[1:])
+print(*sys.modules)
 """
 HEAVY = ("pydantic", "psutil", "numpy", "submitit")
 KILLED = "import os; os.kill(os.getpid(), 9)"
@@ -57,11 +58,13 @@ def order(tmp_path):
     return write
 
 
-def launch(*arguments, program=LAUNCH, env=None):
-    """Start a launcher and wait for it; return what it said."""
+def launch(*folders, tokens=None, program=LAUNCH, env=None):
+    """Start the launcher of tasks and wait for it; return what it said."""
+    tokens = tokens or [folder.name for folder in folders]
+    named = [word for task in zip(folders, tokens, strict=True) for word in task]
     outside = {k: v for k, v in os.environ.items() if not k.startswith("SLURM")}
     return subprocess.run(
-        [sys.executable, "-c", program, *map(str, arguments)],
+        [sys.executable, *program, "0", *map(str, named)],
         env=outside | dict(env or {}),
         check=True,
         capture_output=True,
@@ -75,7 +78,7 @@ def content(folder):
 
 def test_a_usual_task_imports_nothing_heavy(order):
     folder = order()
-    said = launch(folder, program=f"{LAUNCH}; print(*sys.modules)")
+    said = launch(folder, program=("-c", LISTING))
     assert ended(folder).returncode == 0
     assert not set(HEAVY) & set(said.split())
     found = launched(folder)
@@ -224,9 +227,9 @@ class TestAnOrderThatWasBegunBefore:
 
     def test_is_another_one_in_a_folder_that_was_ordered_anew(self, order):
         folder = order(token="old")
-        launch(folder)
+        launch(folder, tokens=["old"])
         order(token="new")
-        launch(folder)
+        launch(folder, tokens=["new"])
         assert (folder / "ran").read_text() == "xx"
         assert ended(folder).token == "new"
 
@@ -235,14 +238,14 @@ class TestAnOrderThatDoesNotStand:
     """The trial was set aside while the job waited, or while it ran."""
 
     def test_is_not_run_where_it_is_gone_or_another_took_its_place(self, order, tmp_path):
-        launch(tmp_path / "tasks" / "trial" / "w0", "old")
+        launch(tmp_path / "tasks" / "trial" / "w0")
         assert list(tmp_path.iterdir()) == []
         folder = order(token="new")
         before = content(folder)
-        launch(folder, "old")
-        launch(folder, folder, "old", "old", program=LAUNCH_RANK, env={"SLURM_PROCID": "1"})
+        launch(folder, tokens=["old"])
+        launch(folder, folder, tokens=["old", "old"], env={"SLURM_PROCID": "1"})
         assert content(folder) == before
-        launch(folder, "new")
+        launch(folder, tokens=["new"])
         assert ended(folder).token == "new"
 
     @pytest.mark.parametrize("meanwhile", [REPLACE, "import os; os.unlink('order.json')"])

@@ -59,12 +59,12 @@ def test_a_job_that_follows_a_cancelled_one_ends_the_run(run, tmp_path, monkeypa
     put_program(tmp_path / "bin", "squeue", squeue)
     put_program(tmp_path / "bin", "sacct", sacct)
     monkeypatch.setattr(pilot, "StepExecutor", None)
-    pilot.pilot(str(run.path))
+    pilot.pilot(run)
     (event,) = Journal(run.journal_file).read()
     assert event.kind == "run_stopped"
     assert event.detail == (f"job 16 was cancelled: go on with `pyscale resume {run.path.name}`")
     # And so does the next, which knows no more than that.
-    pilot.pilot(str(run.path))
+    pilot.pilot(run)
     assert len(Journal(run.journal_file).read()) == 1
 
 
@@ -72,5 +72,5 @@ def test_a_second_request_to_end_does_not_cut_the_clean_up_short(run, tmp_path, 
     put_program(tmp_path / "bin", "squeue", "echo COMPLETED")
     executor = AskedTwice()
     monkeypatch.setattr(pilot, "StepExecutor", lambda *_: executor)
-    pilot.pilot(str(run.path))
+    pilot.pilot(run)
     assert executor.has_ended_all

@@ -1,0 +1,156 @@
+"""A run on this machine: a program of its own session works it off, and is followed from here."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from pyscale.errors import UserError, last_line
+from pyscale.evaluation.results import results_of
+from pyscale.interruption import TerminalClosedError, ignored, termination_as_interrupt
+from pyscale.measuring.benchmark import Incomplete
+from pyscale.measuring.trialrecords import is_complete
+from pyscale.report.results import Results
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import EventKind, Journal, Listener
+from pyscale.store.lock import is_locked, lock_doubt, lock_holder
+from pyscale_stages.errors import EXIT_RESOURCE_EXHAUSTED, ResourceExhausted
+
+LOG_FILE = "orchestrator.log"
+PERIOD_S = 0.1
+"""Between looks at the journal, which the program writes."""
+ENDS: set[EventKind] = {"run_finished", "run_stopped", "run_interrupted", "run_cancelled"}
+
+
+class Here:
+    """Starts the program that works off a run of this machine, and follows it."""
+
+    def __init__(self, run: RunFolder, listener: Listener) -> None:
+        self._run = run
+        self._listener = listener
+        self._journal = Journal(run.journal_file)
+        # The listener is told only of what follows: it was given what stands there.
+        self._read_to = self._journal.read_from(0)[1]
+        self._program: subprocess.Popen[bytes] | None = None
+        self._end: EventKind | None = None
+        self._why = ""
+
+    def begin(self) -> None:
+        """Start the program, unless one works the run off already; return once it has the run."""
+        if (doubt := lock_doubt(self._run.path)) is not None:
+            raise UserError(doubt)
+        if is_locked(self._run.path):
+            return
+        self._program = started(self._run.path)
+        while self._program.poll() is None:
+            holder = lock_holder(self._run.path)
+            if holder is not None and holder.pid == self._program.pid:
+                return
+            threading.Event().wait(PERIOD_S)
+        self._hear()
+        self._refuse_silent_end()
+
+    def finish(self) -> tuple[Incomplete, Results]:
+        """Follow the program until the last trial has ended; its report may still be written."""
+        with termination_as_interrupt():
+            try:
+                while self._end is None:
+                    self.begin()
+                    self._follow()
+            except TerminalClosedError:
+                raise
+            except KeyboardInterrupt:
+                self._stop()
+                raise
+        if self._end == "run_stopped":
+            raise UserError(self._why)
+        if self._end != "run_finished":
+            raise KeyboardInterrupt
+        # Another pyscale may have extended the plan meanwhile.
+        self._run = RunFolder(self._run.path)
+        left = (trial for trial in self._run.plan.trials if not is_complete(self._run, trial))
+        return tuple(trial.id for trial in left), results_of(self._run)
+
+    def wait_for_report(self) -> None:
+        """Return when the report is written."""
+        while self._is_at_work():
+            threading.Event().wait(PERIOD_S)
+        if self._program is not None and self._program.returncode:
+            raise self._silent_end(self._program.returncode)
+
+    def what_goes_on(self) -> str:
+        """What is left at work after an interruption, and how to go on."""
+        name = self._run.path.name
+        if self._is_at_work():
+            return (
+                f"no longer followed; the run goes on. Follow it with: pyscale resume {name}, or "
+                f"end it with: pyscale cancel {name}"
+            )
+        return f"interrupted; nothing is lost. Finish with: pyscale resume {name}"
+
+    def _follow(self) -> None:
+        while self._is_at_work():
+            self._hear()
+            if self._end is not None:
+                return
+            threading.Event().wait(PERIOD_S)
+        self._run.refuse_moved()
+        self._hear()
+        self._refuse_silent_end()
+
+    def _is_at_work(self) -> bool:
+        """Whether a program works the run off: the own one, or that which was there before."""
+        if self._program is not None:
+            return self._program.poll() is None
+        return is_locked(self._run.path)
+
+    def _hear(self) -> None:
+        events, self._read_to = self._journal.read_from(self._read_to)
+        for event in events:
+            if event.kind in ENDS:
+                self._end, self._why = event.kind, event.detail
+            self._listener(event)
+
+    def _stop(self) -> None:
+        """End what was started here; what another pyscale started goes on."""
+        if self._program is not None:
+            self._program.terminate()
+            self._program.wait()
+            self._hear()
+
+    def _refuse_silent_end(self) -> None:
+        """Raise where the own program has ended and nothing in the journal says why."""
+        if self._end is None and self._program is not None:
+            raise self._silent_end(self._program.returncode)
+
+    def _silent_end(self, code: int) -> Exception:
+        log = self._run.path / LOG_FILE
+        said = last_line(log).removeprefix("error: ")
+        if code == EXIT_RESOURCE_EXHAUSTED and not said:
+            # Of all that runs out, a disk alone also keeps the word of it.
+            return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._run.path))
+        if code == EXIT_RESOURCE_EXHAUSTED:
+            return ResourceExhausted(said)
+        return UserError(
+            said
+            or f"the program that works off {self._run.path.name} ended without a word: go "
+            f"on with `pyscale resume {self._run.path.name}`"
+        )
+
+
+def started(run: Path) -> subprocess.Popen[bytes]:
+    """Start the program that works a run off; nothing ends it with the terminal."""
+    with (run / LOG_FILE).open("wb") as log, ignored(signal.SIGHUP):
+        return subprocess.Popen(
+            # Another user's was agreed to before.
+            [sys.executable, "-m", "pyscale", "work", str(run), "--foreign"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
