@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import socket
 import subprocess
-import sys
 import time
 
-import psutil
 import pytest
 
 from ports import free_ports
@@ -158,43 +155,4 @@ def test_what_a_registry_does_not_have_or_one_out_of_reach_is_one_sentence(
         ):
             pull(theirs, source, engine)
         assert "FATAL" in capfd.readouterr().err
-    assert left_in(theirs) == set()
-
-
-@pytest.fixture
-def silent_registry():
-    """An address that takes connections and never answers."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        yield f"127.0.0.1:{listener.getsockname()[1]}"
-
-
-def is_pull(process, engine):
-    try:
-        return process.cmdline()[:2] == [engine.program, "pull"]
-    except psutil.Error:
-        return False
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_pull_that_is_ended_ends_its_program_and_leaves_nothing_under_the_name(
-    silent_registry, theirs, engine, number
-):
-    command = [sys.executable, "-m", "pyscale", "image", "pull"]
-    process = subprocess.Popen(
-        [*command, f"oras://{silent_registry}/lab/contact:1", "--images-folder", str(theirs.path)],
-        stderr=subprocess.DEVNULL,
-    )
-    until = time.monotonic() + PATIENCE_S
-    children = []
-    # The program is asked for its version before.
-    while not any(is_pull(child, engine) for child in children):
-        assert process.poll() is None
-        assert time.monotonic() < until
-        children = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(number)
-    assert process.wait(PATIENCE_S) == 130
-    _, alive = psutil.wait_procs(children, PATIENCE_S)
-    assert alive == []
     assert left_in(theirs) == set()
