@@ -129,7 +129,7 @@ def test_how_jobs_ended_by_the_queue_and_by_the_accounts(ours, endless):
         not_started: "could not be started",
     }.items():
         assert words in cause_of(job_id, None, ends[job_id]).message
-        assert ended_by_slurm(job_id, jobs[job_id], ends[job_id]) is None
+        assert ended_by_slurm(job_id, ends[job_id]) is None
 
 
 @pytest.mark.slow

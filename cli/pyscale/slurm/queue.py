@@ -21,10 +21,10 @@ ENDED = frozenset(
     )
 )
 """States after which nothing of a job follows."""
-# Characters that mark where a job and where a field begins: a comment may hold every other.
+# Characters that mark where a job and where a field begins: a reason may hold every other.
 _JOB = "\x1e"
 _FIELD = "\x1f"
-_FORMAT = _JOB + _FIELD.join(["%i", "%T", "%N", "%S", "%r", "%k"])
+_FORMAT = _JOB + _FIELD.join(["%i", "%T", "%N", "%S", "%r"])
 
 
 def job_name(run_id: str) -> str:
@@ -41,7 +41,6 @@ class QueuedJob:
     """A job that the controller knows."""
 
     job_id: str
-    name: str
     state: str
     reason: str
     """Why it waits or why it ended, in Slurm's word; `None` is one of them."""
@@ -49,7 +48,6 @@ class QueuedJob:
     """Nodes that it runs or ran on, like n1 or n[1-2]; empty where it has none."""
     start: datetime | None
     """When it began, or is expected to; absent where that is not known."""
-    comment: str
 
     @property
     def alive(self) -> bool:
@@ -66,7 +64,7 @@ def jobs_named(name: str) -> dict[str, QueuedJob]:
         # Seconds since 1970 know no time zone.
         variables={"SLURM_TIME_FORMAT": "%s"},
     )
-    return parse(out, name)
+    return parse(out)
 
 
 def answer_of(
@@ -82,20 +80,18 @@ def answer_of(
     return answer.out
 
 
-def parse(text: str, name: str) -> dict[str, QueuedJob]:
-    """Read what squeue wrote of jobs of one name."""
+def parse(text: str) -> dict[str, QueuedJob]:
+    """Read what squeue wrote of jobs."""
     jobs = {}
     for line in text.split(_JOB)[1:]:
         try:
-            job_id, state, node, start, reason, comment = line.removesuffix("\n").split(_FIELD)
+            job_id, state, node, start, reason = line.removesuffix("\n").split(_FIELD)
             jobs[job_id] = QueuedJob(
                 job_id=job_id,
-                name=name,
                 state=state,
                 reason=reason,
                 node=node,
                 start=datetime.fromtimestamp(int(start), UTC) if start.isdigit() else None,
-                comment="" if comment == "(null)" else comment,
             )
         except ValueError:
             raise SlurmSilent(f"unexpected line of squeue: {line!r}") from None

@@ -9,41 +9,39 @@ from hypothesis import strategies as st
 from pyscale.slurm import queue
 from refusals import refused
 
-RUNNING = "\x1e17\x1fRUNNING\x1fn1\x1f1795249404\x1fNone\x1ft 1/win|dows\n"
-WAITING = "\x1e19\x1fPENDING\x1f\x1fN/A\x1fResources\x1f(null)\n"
-GANG = "\x1e18\x1fCOMPLETED\x1fn[1-2]\x1f1795249404\x1fNone\x1f\n"
+RUNNING = "\x1e17\x1fRUNNING\x1fn1\x1f1795249404\x1fNone\n"
+WAITING = "\x1e19\x1fPENDING\x1f\x1fN/A\x1fResources\n"
+GANG = "\x1e18\x1fCOMPLETED\x1fn[1-2]\x1f1795249404\x1fNone\n"
 
 
 def test_a_running_job_has_a_node_and_a_start_and_one_that_waits_a_reason():
-    assert queue.parse("", "pyscale-a") == {}
-    jobs = queue.parse(RUNNING + WAITING + GANG, "pyscale-a")
+    assert queue.parse("") == {}
+    jobs = queue.parse(RUNNING + WAITING + GANG)
     assert jobs["17"] == queue.QueuedJob(
         job_id="17",
-        name="pyscale-a",
         state="RUNNING",
         reason="None",
         node="n1",
         start=datetime(2026, 11, 21, 8, 23, 24, tzinfo=UTC),
-        comment="t 1/win|dows",
     )
     waiting = jobs["19"]
     assert (waiting.reason, waiting.node) == ("Resources", "")
-    assert (waiting.start, waiting.comment) == (None, "")
+    assert waiting.start is None
     assert jobs["18"].node == "n[1-2]"
 
 
 TEXTS = st.text(st.characters(exclude_characters="\x1e\x1f\x00"))
 
 
-@given(TEXTS, TEXTS)
-def test_reasons_and_comments_may_hold_what_they_like(reason, comment):
-    (job,) = queue.parse(f"\x1e5\x1fPENDING\x1f\x1fN/A\x1f{reason}\x1f{comment}.\n", "a").values()
-    assert (job.reason, job.comment) == (reason, f"{comment}.")
+@given(TEXTS)
+def test_a_reason_may_hold_what_it_likes(reason):
+    (job,) = queue.parse(f"\x1e5\x1fPENDING\x1f\x1fN/A\x1f{reason}.\n").values()
+    assert job.reason == f"{reason}."
 
 
 def test_an_answer_in_another_form_is_no_answer():
     with refused(queue.SlurmSilent):
-        queue.parse("\x1e17\x1fRUNNING\n", "pyscale-a")
+        queue.parse("\x1e17\x1fRUNNING\n")
 
 
 LIVES = ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED")
@@ -51,7 +49,7 @@ LIVES = ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEU
 
 @pytest.mark.parametrize("state", [*LIVES, *sorted(queue.ENDED)])
 def test_a_job_lives_until_nothing_of_it_follows(state):
-    (job,) = queue.parse(RUNNING.replace("RUNNING", state), "a").values()
+    (job,) = queue.parse(RUNNING.replace("RUNNING", state)).values()
     assert job.alive == (state in LIVES)
 
 
