@@ -8,19 +8,12 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, refused, warning
+from pyscale.doctor.findings import Finding, beside_the_point, ok, refused, warning
 from pyscale.doctor.subject import Subject
 from pyscale.errors import UserError
-from pyscale.images.engine import (
-    PROGRAM,
-    Engine,
-    Lack,
-    find_engine,
-    lack_of_user_namespaces,
-    lacks_for_building,
-)
-from pyscale.images.listing import ListedImage, listed_images
-from pyscale.images.lockfile import ImageFolder
+from pyscale.images.engine import PROGRAM, Engine, find_engine
+from pyscale.images.lacks import lack_of_user_namespaces, lacks_for_building
+from pyscale.images.lockfile import FoundImage, ImageFolder, look
 from pyscale.processes import ran
 from pyscale_stages.errors import MissingPart
 
@@ -44,7 +37,7 @@ def containers(subject: Subject) -> Iterator[Finding]:
     if not setuid:
         yield user_namespaces(lack_of_user_namespaces(), needed=needed)
         yield fuse(FUSE, engine, needed=needed)
-    yield from building(subject.images_folder)
+    yield from building()
 
 
 def missing_engine() -> Finding | None:
@@ -64,27 +57,25 @@ def installed_setuid(engine: Engine) -> bool:
     return starter.is_file() and bool(starter.stat().st_mode & stat.S_ISUID)
 
 
-def user_namespaces(lack: Lack | None, *, needed: bool) -> Finding:
+def user_namespaces(lack: str | None, *, needed: bool) -> Finding:
     """Say whether images can be started in a user namespace, which is really made."""
     check = "container.user_namespaces"
     if lack is None:
         return ok(check, "user namespaces work")
-    return (problem if needed else warning)(check, lack.sentence, lack.remedy)
+    found = refused(check, lack)
+    return found if needed else warning(check, found.sentence, found.remedy)
 
 
-def building(folder: Path) -> Iterator[Finding]:
+def building() -> Iterator[Finding]:
     """Say whether images can be built here; they can also be built elsewhere and pulled."""
-    lacks = [
-        lack
-        for lack in lacks_for_building(folder, 0, debootstrap=True)
-        # These have checks of their own.
-        if lack.part not in {"user namespaces", "space"}
-    ]
+    lacks = lacks_for_building(debootstrap=True)
+    # This has a check of its own.
+    lacks.pop("user_namespaces", None)
     if not lacks:
         yield ok("container.building", "images can be built here")
-    for lack in lacks:
-        check = f"container.building.{lack.part.replace(' ', '_')}"
-        yield beside_the_point(check, lack.sentence, lack.remedy)
+    for part, lack in lacks.items():
+        found = refused(f"container.building.{part}", lack)
+        yield beside_the_point(found.check, found.sentence, found.remedy)
 
 
 def fuse(device: Path, engine: Engine, *, needed: bool) -> Finding:
@@ -115,37 +106,23 @@ def images(subject: Subject) -> Iterator[Finding]:
 
     What all the bytes are is read once by every run, and by `pyscale image verify`.
     """
-    try:
-        listed = {row.name: row for row in listed_images(ImageFolder(subject.images_folder))}
-    except UserError as error:
-        yield refused("image.lock", error)
-        return
+    folder = ImageFolder(subject.images_folder)
     for name in subject.image_names():
-        found = of_image(listed[name], unlocked=subject.unlocked_images)
+        try:
+            found = of_image(look(folder, name), unlocked=subject.unlocked_images)
+        except UserError as error:
+            yield refused("image.lock", error)
+            return
         if subject.runtime == "native" and found.status != "ok":
             found = beside_the_point(found.check, found.sentence, found.remedy)
         yield found
 
 
-def of_image(row: ListedImage, *, unlocked: bool) -> Finding:
+def of_image(image: FoundImage, *, unlocked: bool) -> Finding:
     """Say how one image stands; `unlocked` is whether it may differ from its lock."""
-    check = f"image.{row.name}"
-    again = f"pyscale image build {row.name}, or pyscale image pull"
-    if row.state == "absent":
-        return problem(check, f"the image {row.name} is not at {row.path}", again)
-    differing = {
-        "unlocked": f"{row.path} exists, but no lock records its checksum",
-        "changed on disk": f"{row.path} is not the file that its lock names",
-    }
-    if row.state in differing:
-        return (warning if unlocked else problem)(check, differing[row.state], again)
-    size_mb = (row.size_bytes or 0) / 1e6
-    sha256 = (row.sha256 or "")[:12]
-    said = f"{row.path.name} exists and is locked ({size_mb:.0f} MB, sha256 {sha256}…)"
-    if row.state == "out of date":
-        return warning(
-            check,
-            f"{said}, but older than this pyscale: {row.because} has changed since",
-            f"pyscale image build {row.name}",
-        )
-    return ok(check, said)
+    found = refused(f"image.{image.name}", image.sentence)
+    if image.state == "current":
+        said = f"{image.path.name} exists and is locked ({(image.size_bytes or 0) / 1e6:.0f} MB)"
+        return ok(found.check, said)
+    runs = image.state == "out of date" or (unlocked and image.state in {"unlocked", "changed"})
+    return warning(found.check, found.sentence, found.remedy) if runs else found

@@ -26,7 +26,7 @@ from pyscale.report.results import Results
 from pyscale.sbatch.held import Held, HeldTrials, held_trials
 from pyscale.slurm.absence import persist
 from pyscale.slurm.accounts import ends_of
-from pyscale.slurm.queue import SlurmSilent, cancel, job_name, job_of
+from pyscale.slurm.queue import SlurmSilent, cancel, job_name
 from pyscale.store.allocations import (
     Allocated,
     Allocations,
@@ -191,7 +191,7 @@ class Holder:
             return
         ends, cancelled = ends_of(untold), []
         for job_id in sorted(untold):
-            known, end = job_of(self._book.look(), job_id), ends.get(job_id)
+            known, end = self._book.look().get(job_id), ends.get(job_id)
             state = end.state if end else known.state if known else ""
             node = (end.node if end else "") or (known.node if known else "")
             how = f"job {job_id} {ENDS.get(state, 'ended, and Slurm does not say why')}"

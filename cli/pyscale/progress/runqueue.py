@@ -14,7 +14,7 @@ from pydantic import Field
 from pyscale.planning.plan import Plan
 from pyscale.slurm.accounts import ends_of
 from pyscale.slurm.endings import cause_of
-from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_name, job_of, jobs_named, why_it_waits
+from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_name, jobs_named, why_it_waits
 from pyscale.store.allocations import Allocated
 from pyscale.store.journal import Event
 from pyscale_stages.contract import Record
@@ -48,7 +48,7 @@ class Queue:
         """Why jobs have ended, by the controller's word and the accounts', where there are any."""
         ends = ends_of(job_ids)
         return {
-            job_id: cause_of(job_id, job_of(self.jobs, job_id), ends.get(job_id)).message
+            job_id: cause_of(job_id, self.jobs.get(job_id), ends.get(job_id)).message
             for job_id in job_ids
         }
 
@@ -121,7 +121,7 @@ def place_of(
             return Place("queued", "being submitted")
         return Place("gone", "no job of it is recorded; resume the run to start it again")
     later = "waiting for its record" if attended else "resume the run to record its end"
-    job = job_of(queue.jobs, job_id)
+    job = queue.jobs.get(job_id)
     if job is None:
         if queue.came_later(written_s):
             return by_records
@@ -180,7 +180,7 @@ def _state(job: Allocated, waited_s: float | None, queue: Queue | None) -> Alloc
     common = {"job_id": job.job_id, "waited_s": waited_s}
     if queue is None or queue.complaint is not None:
         return AllocationStatus(state="unknown", nodes=job.nodes, **common)
-    known = job_of(queue.jobs, job.job_id)
+    known = queue.jobs.get(job.job_id)
     if known is None or not known.alive:
         return AllocationStatus(state="ended", nodes=known.node if known else job.nodes, **common)
     if known.state in WAITS:

@@ -32,9 +32,9 @@ NO_CONTROLLER = f'case "$*" in *version*) {VERSION} ;; *) echo "refused" >&2; ex
 TAKES_NOTHING = """
 case "$*" in --version) ;; *) echo "allocation failure: no" >&2; exit 1 ;; esac
 """
-REFUSES_MEMORY = """
+REFUSES = """
 for word in "$@"; do
-  case $word in --mem*) echo "sbatch: error: Memory is not to be specified" >&2; exit 1 ;; esac
+  case $word in {option}*) echo "sbatch: error: {why}" >&2; exit 1 ;; esac
 done
 """
 
@@ -86,16 +86,21 @@ def first(plan, place=None):
     return f"{finding.sentence}: {finding.remedy}"
 
 
-def test_a_site_that_refuses_memory_is_told_apart_from_other_refusals(cluster, make):
-    plan = make(only=("contact",))
-    cluster(sbatch=REFUSES_MEMORY)
-    refused = first(plan)
-    assert "for its memory (Memory is not to be specified)" in refused
-    assert "memory_option" in refused
-    cluster(
-        sbatch=f'case "$*" in --version) {VERSION} ;; *) echo "bad account" >&2; exit 1 ;; esac'
-    )
-    assert "(bad account): " in first(plan)
+@pytest.mark.parametrize(
+    ("option", "of", "remedy"),
+    [
+        ("--mem", "memory", "memory_option"),
+        ("--time", "time", ": lower hold_limit_hours in the site's file"),
+        ("--test-only", None, "(no): "),
+    ],
+)
+def test_what_slurm_refuses_is_told_with_the_setting_that_lowers_it(
+    cluster, make, option, of, remedy
+):
+    cluster(sbatch=REFUSES.format(option=option, why="no"))
+    refused = first(make(only=("contact",), on_site=site()))
+    assert of is None or f"for its {of} (no)" in refused
+    assert remedy in refused
 
 
 def test_an_account_is_looked_up_where_slurm_keeps_accounts(cluster, make):
@@ -129,23 +134,6 @@ def test_time_that_the_partition_and_the_qos_allow_is_not_refused(cluster, make)
     assert found(plan, site(request={"time_min": 120})) == []
     cluster(sacctmgr="echo '1-00:00:00|PartitionTimeLimit'")
     assert found(plan, site(request={"time_min": 240, "qos": "long"})) == []
-
-
-REFUSES_TIME = """
-for word in "$@"; do
-  case $word in --time*)
-    echo "sbatch: error: Time limit exceeds that of the association" >&2
-    exit 1 ;;
-  esac
-done
-"""
-
-
-def test_a_time_that_slurm_refuses_is_told_with_the_setting_that_lowers_it(cluster, make):
-    cluster(sbatch=REFUSES_TIME)
-    refused = first(make(only=("contact",), on_site=site()))
-    assert "for its time (Time limit exceeds that of the association)" in refused
-    assert ": lower hold_limit_hours in the site's file" in refused
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,7 @@ LONG_AGO_S = NOW_S - 10 * CLOCK_GRACE_S
 
 def said(state, reason="None", node="n1"):
     """A Slurm that says this of the job 17."""
-    job = QueuedJob(
-        job_id="17", name="run", state=state, reason=reason, node=node, start=None, comment=""
-    )
+    job = QueuedJob(job_id="17", state=state, reason=reason, node=node, start=None)
     return Queue(NOW_S, {"17": job})
 
 
@@ -106,12 +104,10 @@ def queued(job_id, state, reason="None"):
     start = datetime.now(UTC) - timedelta(minutes=20)
     return QueuedJob(
         job_id=job_id,
-        name="pyscale-a",
         state=state,
         reason=reason,
         node="n[1-2]" if state == "RUNNING" else "",
         start=start if state == "RUNNING" else None,
-        comment="allocation",
     )
 
 
