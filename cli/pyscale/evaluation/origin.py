@@ -191,7 +191,7 @@ def _code(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _images(containers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if containers:
-        yield "container program", containers["engine"]
+        yield "container program", containers["engine"] or "told by the nodes alone"
     for image in containers.get("images", ()):
         commit = f", code of commit {image['git_commit']}" if image["git_commit"] else ""
         lock = "" if image["locked"] else ", not the one that images.lock names"

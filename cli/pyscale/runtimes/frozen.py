@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from pyscale.console import talk
@@ -18,6 +19,7 @@ from pyscale.store.containererrors import SLOW_START, unpacked_its_image, why_no
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import Containers, ImageFile, read_provenance
 from pyscale_stages.binds import OPTIONS
+from pyscale_stages.errors import MissingPart
 from pyscale_stages.registry import load_stage
 
 
@@ -28,9 +30,15 @@ def freeze_containers(plan: Plan, report: Report) -> Containers | None:
     of_steps = sorted({str(image) for trial in outside if (image := trial.params.get("image"))})
     if plan.settings["runtime"] == "native" and not of_steps:
         return None
-    engine = find_engine()
+    engine = None
+    try:
+        engine = find_engine().named
+    except MissingPart:
+        # Jobs may load what a login node does not have; they are told of it where they lack it too.
+        if plan.site is None and plan.queue is None:
+            raise
     own = (_described(Path(sif), Path(sif).name, report) for sif in of_steps)
-    return Containers(engine=engine.named, images=(*frozen_images(plan, report), *own))
+    return Containers(engine=engine, images=(*frozen_images(plan, report), *own))
 
 
 def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
@@ -81,7 +89,10 @@ def _described(
         raise UserError(f"{sif} does not exist: build or pull the image")
     stat = sif.stat()
     # What it says of itself, which the lock knows without a container program.
-    labels = find_engine().labels_of(sif) if locked is None else locked.labels
+    labels = {} if locked is None else locked.labels
+    if locked is None:
+        with suppress(MissingPart):
+            labels = find_engine().labels_of(sif)
     return ImageFile(
         name=name,
         path=sif,
