@@ -202,7 +202,8 @@ def _allocation(run: RunFolder) -> str:
     """The jobs that held nodes for all trials, and their wait, which is no wait of a worker."""
     jobs = read_allocations(run.path).jobs
     waits_s = queue_waits_s(jobs, Journal(run.journal_file).read())
-    waited = ", ".join(f"{wait_s:.0f} s" for wait_s in waits_s.values()) or "unknown"
+    at = {job.job_id: f" (N = {job.workers})" for job in jobs if job.workers is not None}
+    waited = ", ".join(f"{s:.0f} s{at.get(job, '')}" for job, s in waits_s.items()) or "unknown"
     return (
         f"hold: {len(jobs)} job{'s' * (len(jobs) != 1)} for all trials; queue wait of a job: "
         f"{waited}; the queue wait of a worker is that of its step inside the job"

@@ -227,7 +227,7 @@ class Holder:
         """Submit as many allocations as the trials left need, each after the one before."""
         left = trials_left(self._run, Course(self._journal.read()))
         for one in held_trials(self._run.plan, self._site):
-            own = [trial for trial in left if trial.entry in one.entries]
+            own = [trial for trial in left if trial in one.trials]
             for time_min in times_of(self._run.plan, self._site, own, one.held) if own else ():
                 persist(
                     partial(self._submit_one, one, time_min),
@@ -265,6 +265,7 @@ class Holder:
                 submit_utc=datetime.now(UTC),
                 after=after,
                 entries=one.entries,
+                workers=one.workers,
             )
             write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
             nodes = "1 node" if held.nodes_option == "1" else f"{held.nodes_option} nodes"

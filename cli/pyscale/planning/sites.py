@@ -200,6 +200,11 @@ class Site(Record):
     binds: tuple[InQuotes, ...] = Field(
         (), description="Further paths of the node that images see, read-only"
     )
+    jobs: Literal["each-kind", "each-n"] = Field(
+        "each-kind",
+        description="Jobs that hold nodes for trials: one for all N on nodes of a kind, or one for "
+        "each N of them, which leaves none idle and waits in the queue again",
+    )
     scheduler: Scheduler | None = Field(
         None, description="Commands of its scheduler; absent is Slurm, through submitit"
     )

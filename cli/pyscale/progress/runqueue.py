@@ -150,7 +150,7 @@ class AllocationStatus(Record):
     why: str = Field("", description="Why it waits, in plain words")
     left_s: float | None = Field(None, description="Time to its limit, while it runs")
     waited_s: float | None = Field(
-        None, description="Wait in the queue; absent where it waited for another allocation too"
+        None, description="Wait in the queue, since the one before ended where it waits for that"
     )
 
 
@@ -163,10 +163,14 @@ def allocation_states(
 
 
 def queue_waits_s(jobs: Sequence[Allocated], events: Sequence[Event]) -> dict[str, float]:
-    """Seconds from submission to the start of the pilot, of allocations that waited for Slurm."""
+    """Seconds until the pilot started, from submission or the end of the job that it waited for."""
     submitted = {job.job_id: job.submit_utc for job in jobs if job.after is None}
+    behind = {job.after: job.job_id for job in jobs}
     waits_s: dict[str, float] = {}
     for event in events:
+        if event.kind == "allocation_ended":
+            free = {behind[one]: event.time_utc for one in event.job_ids if one in behind}
+            submitted = free | submitted
         if event.kind != "pilot_started":
             continue
         for job_id in event.job_ids:

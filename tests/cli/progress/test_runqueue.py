@@ -118,9 +118,11 @@ def asked(*jobs, complaint=None):
 def test_the_wait_ends_when_the_pilot_starts():
     events = [event("pilot_started", "17", 90), event("pilot_started", "17", 500)]
     assert queue_waits_s([allocated("17")], events) == {"17": 90}
-    # One that waits for another tells nothing of the queue.
+    # One that waits for another waits for the queue alone from the end of that.
+    chain = [allocated("17"), allocated("18", after="17")]
     later = [event("pilot_started", "18", 90)]
-    assert queue_waits_s([allocated("17"), allocated("18", after="17")], later) == {}
+    assert queue_waits_s(chain, later) == {}
+    assert queue_waits_s(chain, [event("allocation_ended", "17", 60), *later]) == {"18": 30}
 
 
 @pytest.mark.parametrize(
