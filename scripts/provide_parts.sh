@@ -4,6 +4,6 @@
 set -euo pipefail
 
 scripts=$(dirname "$0")
-for part in opencl modules apptainer registry slurm browser; do
+for part in opencl modules apptainer registry slurm gridengine browser; do
     "$scripts/provide_$part.sh"
 done

@@ -26,9 +26,9 @@ rest)
     cluster_log=build/tests-of-the-cluster.log
     alone=tests/integration/test_causes.py
     failed=0
-    echo "== Tests of the cluster, which mostly wait, in the background: $cluster_log"
+    echo "== Tests of the clusters, which mostly wait, in the background: $cluster_log"
     # In place of its shell, which would keep signals from it.
-    (exec "$pytest" --durations=15 -m 'not images' tests/slurm) >"$cluster_log" 2>&1 &
+    (exec "$pytest" --durations=15 -m 'not images' tests/slurm tests/gridengine) >"$cluster_log" 2>&1 &
     cluster=$!
     # A Ctrl-C reaches only what is in the foreground.
     trap 'kill -INT "$cluster" 2>/dev/null; wait "$cluster"; exit 130' INT TERM
@@ -36,7 +36,7 @@ rest)
     side_by_side -m '(slow and not smoke and not images) or part' "--ignore=$alone" \
         "${folders[@]}" tests/test_*.py || failed=1
     wait "$cluster" || failed=1
-    echo '== Tests of the cluster'
+    echo '== Tests of the clusters'
     cat "$cluster_log"
     echo '== Tests that provoke causes of lost time: nothing beside them'
     "$pytest" --durations=15 "$alone" || failed=1

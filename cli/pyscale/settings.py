@@ -89,7 +89,10 @@ class Settings(BaseSettings):
         "worker at every N (weak)",
     )
     repeats: int = Field(6, ge=1, description="Trials of each configuration; 6 give an interval")
-    executor: Literal["local", "slurm"] = Field("local", description="Where tasks run")
+    executor: Literal["local", "slurm", "job"] = Field(
+        "local",
+        description="Where tasks run: here, on Slurm's nodes, or in one job of a site",
+    )
     runtime: Literal["native", "apptainer"] = Field(
         "native", description="How a task's process is started: in this environment, or in images"
     )

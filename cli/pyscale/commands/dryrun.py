@@ -26,6 +26,7 @@ from pyscale.evaluation.cost import (
     times_of,
 )
 from pyscale.executors.submission import script_of
+from pyscale.measuring.here import LOG_FILE
 from pyscale.measuring.holding import held_parameters
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
@@ -35,6 +36,7 @@ from pyscale.progress.course import usual_s
 from pyscale.progress.statusview import duration
 from pyscale.report.wording import listing
 from pyscale.sbatch.held import held_trials
+from pyscale.sbatch.queued import script_of_job
 from pyscale.slurm.commands import default_partition, sinfo
 from pyscale.store.folder import submissions_of
 from pyscale_stages.wording import plural
@@ -53,6 +55,11 @@ def show(plan: Plan, found: Sequence[Finding], *, verbose: bool = False) -> None
     answer(_summary(plan, found))
     if verbose:
         answer(_trials(plan))
+    if plan.queue is not None:
+        folder = Path(plan.settings["runs_folder"]).resolve() / plan.run_id
+        # The command's answer, as it is: no line of it is to be broken.
+        print(script_of_job(plan, plan.queue, folder, folder / LOG_FILE))  # noqa: T201
+        return
     if plan.site is None:
         # What is written into the folder whose storage is measured.
         placed = list(place(Subject.of_plan(plan)))

@@ -17,14 +17,16 @@ from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run, of_dry_run, say
 from pyscale.errors import UserError
-from pyscale.executors.placement import local_placement
 from pyscale.executors.slurmjobs import end_jobs
 from pyscale.measuring.benchmark import plan_run
+from pyscale.measuring.extending import changed_code, extended
 from pyscale.measuring.here import Here
 from pyscale.measuring.holding import Holder
+from pyscale.measuring.queued import Queued
 from pyscale.measuring.work import executor_here, work
-from pyscale.planning.extending import changed_code, extended
 from pyscale.planning.gridaxes import DEVICE
+from pyscale.planning.joboptions import warn_of_no_gpus
+from pyscale.planning.placement import local_placement
 from pyscale.planning.plan import Plan
 from pyscale.planning.planner import warn_of_too_many_workers
 from pyscale.planning.runsettings import settings_for
@@ -40,7 +42,6 @@ from pyscale.report.wording import listing
 from pyscale.report.write import PAGE_NAME
 from pyscale.resources import shipped
 from pyscale.runtimes.frozen import freeze_containers
-from pyscale.sbatch.options import warn_of_no_gpus
 from pyscale.settings import Settings, load_settings
 from pyscale.store.allocations import set_cancelled
 from pyscale.store.folder import RunFolder, find_run
@@ -185,6 +186,10 @@ def cancel(name: str | None) -> None:
         ended = end_jobs(run, lambda kind, detail: journal.append(kind, detail=detail))
         with run_lock(run.path):
             journal.append("run_cancelled", detail=f"{plural(ended, 'job')} ended")
+    elif run.plan.queue is not None:
+        ended = Queued(run, lambda _event: None).cancel()
+        with run_lock(run.path):
+            journal.append("run_cancelled", detail=f"{plural(ended, 'job')} ended")
     else:
         if is_locked(run.path):
             process = writer_here(run.path)
@@ -204,7 +209,7 @@ def work_off(name: str, *, foreign: bool) -> None:
 
 def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> int:
     plan = run.plan
-    carrier = Here if plan.site is None else Holder
+    carrier = Holder if plan.site else Queued if plan.queue else Here
     if detach:
         carrier(run, lambda _event: None).begin()
         talk(f"follow it with: pyscale status {run.path.name} --watch")
@@ -284,16 +289,17 @@ def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:
     """Raise where what is asked for has no meaning where tasks run."""
     if settings.executor == "local" and flags["site"] is not None:
         raise UserError(
-            "--site tells of a cluster, and this run is on this machine: add --executor slurm, or "
-            "--emit-sbatch DIR to write scripts for it, or leave that out"
+            "--site tells of a cluster, and this run is on this machine: add --executor slurm "
+            "(or job, where its scheduler is another one), or --emit-sbatch DIR to write scripts "
+            "for it, or leave that out"
         )
-    if settings.executor == "slurm" and "mps" in {settings.device, *settings.grid.get(DEVICE, ())}:
-        raise UserError("--device mps is not available on Slurm clusters: use --device cuda or cpu")
+    if settings.executor != "local" and "mps" in {settings.device, *settings.grid.get(DEVICE, ())}:
+        raise UserError("--device mps is not available on clusters: use --device cuda or cpu")
 
 
 def warn_of_sharing(plan: Plan) -> None:
     """Say before the start that workers will share cores or GPUs."""
-    if plan.site is not None:
+    if plan.site is not None or plan.queue is not None:
         return
     sharing: dict[str, set[int]] = {}
     for trial in plan.trials:

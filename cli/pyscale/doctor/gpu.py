@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, refused
 from pyscale.doctor.subject import Subject
-from pyscale.executors.placement import is_apple_silicon, visible_gpus
+from pyscale.planning.placement import is_apple_silicon, visible_gpus
 from pyscale.report.wording import listing
 from pyscale.slurm.commands import on_login_node
 from pyscale_stages.contract import Device

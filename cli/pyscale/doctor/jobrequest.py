@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.evaluation.cost import times_of
+from pyscale.planning.joboptions import as_words
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
 from pyscale.sbatch.held import held_trials
-from pyscale.sbatch.options import as_words
 from pyscale.slurm.commands import default_partition
 from pyscale_stages.contract import Device
 

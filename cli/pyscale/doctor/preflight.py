@@ -75,18 +75,19 @@ def refuse(findings: Iterable[Finding]) -> None:
 def preflight(plan: Plan, *, asks_slurm: bool = True) -> list[Finding]:
     """Problems and warnings of a plan, without importing any stage's library."""
     subject = Subject.of_plan(plan)
-    if plan.site is None:
+    if plan.site is None and plan.queue is None:
         looks = [*_here(subject, plan.movie)]
     else:
-        # What the nodes of a cluster see as this machine does, and what jobs inherit.
+        # What the nodes of a cluster see as this machine does.
         looks = [
             *_parts(subject, here=False),
             *_surroundings(subject, plan.movie),
             *out_of_nodes_sight(subject.runs_folder, plan.movie, _of_steps(subject)),
-            *misread_by_slurm(subject.runs_folder),
-            *overriding(os.environ),
-            *(refusals(plan, plan.site) if asks_slurm else ()),
         ]
+    if plan.site is not None:
+        # What jobs inherit.
+        looks += [*misread_by_slurm(subject.runs_folder), *overriding(os.environ)]
+        looks += refusals(plan, plan.site) if asks_slurm else ()
     looks += _first_frame(plan)
     found = (finding for finding in looks if finding.status in {"problem", "warning"})
     return list({(finding.check, finding.sentence): finding for finding in found}.values())

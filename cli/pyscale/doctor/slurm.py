@@ -16,9 +16,9 @@ from pyscale.doctor.findings import (
 )
 from pyscale.doctor.jobrequest import MEMORY_OPTIONS, JobRequest, plan_requests
 from pyscale.errors import UserError
+from pyscale.planning.joboptions import WHOLE_CORES, as_words
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
-from pyscale.sbatch.options import WHOLE_CORES, as_words
 from pyscale.slurm.commands import (
     NEEDED,
     Answer,

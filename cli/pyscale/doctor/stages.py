@@ -18,7 +18,7 @@ from pyscale.images.engine import IMAGE_PYTHON, find_engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.interruption import killed_by, signal_name
 from pyscale.runtimes.apptainer import AMD_VARIABLES
-from pyscale.runtimes.containererrors import why_no_container
+from pyscale.store.containererrors import why_no_container
 from pyscale_stages.binds import OPTIONS, Bind
 from pyscale_stages.libraries import IMAGE_AGAIN, how_to_install
 from pyscale_stages.measure.stamp import SLURM_VARIABLES, THREAD_VARIABLES

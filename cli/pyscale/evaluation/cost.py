@@ -44,8 +44,8 @@ def money(cost: Holding, prices: Prices) -> float | None:
 
 def prices_of(plan: Plan) -> Prices:
     """Prices of the plan's cluster or, without one, of this machine."""
-    if plan.site is not None:
-        return plan.site.prices
+    if (site := plan.site or plan.queue) is not None:
+        return site.prices
     # Runs of earlier versions have none.
     return Prices.model_validate(plan.settings.get("prices", {}))
 

@@ -10,9 +10,9 @@ import polars as pl
 from pydantic import ValidationError
 
 from pyscale.data.registry import Dataset, load_registry
-from pyscale.evaluation.runfacts import facts as facts_of
 from pyscale.evaluation.runline import repeat_line
 from pyscale.planning.plan import Plan
+from pyscale.planning.runfacts import facts as facts_of
 from pyscale.planning.sweep import Sweep
 from pyscale.progress.runqueue import queue_waits_s
 from pyscale.references.workid import work_id_of

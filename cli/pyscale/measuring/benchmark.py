@@ -9,12 +9,12 @@ from contextlib import contextmanager, suppress
 from pyscale.data.ensure import find_movie, find_own_data
 from pyscale.errors import UserError
 from pyscale.evaluation.runreport import report_run
-from pyscale.executors.placement import local_placement
 from pyscale.executors.protocol import Executor
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.pull import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.trialrunner import TrialRunner
+from pyscale.planning.placement import local_placement
 from pyscale.planning.plan import Plan
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
@@ -51,7 +51,7 @@ def plan_run(
     The nodes of the site that scripts are written for decide, as those of the run do, what of a
     grid there is.
     """
-    site = load_site(settings.site) if settings.executor == "slurm" else None
+    site = None if settings.executor == "local" else _site_of(settings)
     suite = measured_suite(suite_of(named), settings, site or scripts_for, only)
     suite = with_images_here(suite, ImageFolder(settings.images_folder), pulls=True)
     dataset, own_data = None, {}
@@ -72,9 +72,22 @@ def plan_run(
         own_data=own_data,
     )
     plan = fitted_to_versions(plan)
-    if site is not None:
-        refuse_too_many_nodes(plan, site)
+    if plan.site is not None:
+        refuse_too_many_nodes(plan, plan.site)
     return plan
+
+
+def _site_of(settings: Settings) -> Site:
+    """The site of a run that is not on this machine, whose scheduler is the one asked for."""
+    site = load_site(settings.site)
+    if (settings.executor == "job") != (site.scheduler is not None):
+        fitting = "slurm" if site.scheduler is None else "job"
+        raise UserError(
+            f"--executor {settings.executor} does not go with the site {site.name}, whose file "
+            f"{'has no' if fitting == 'slurm' else 'has a'} [scheduler]: use --executor {fitting}, "
+            "or name another --site"
+        )
+    return site
 
 
 def _usual_workers(
@@ -111,7 +124,8 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomple
     with termination_as_interrupt(), stop_told(journal):
         refuse_changed_input(run.path, run.plan.movies | run.plan.truths)
         runner = TrialRunner(run, executor, journal, runtime_of(run))
-        runner.refuse_workers_elsewhere()
+        if run.plan.queue is None:
+            runner.refuse_workers_elsewhere()
         strays = executor.end_strays()
         journal.append("run_started", detail=f"process {os.getpid()} on {host_name()}")
         if strays:

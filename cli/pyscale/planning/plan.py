@@ -189,6 +189,9 @@ class Plan(Record):
         {}, description="What each version is made from, by its interpreter or image file"
     )
     site: Site | None = Field(None, description="The cluster that tasks run on, if one does")
+    queue: Site | None = Field(
+        None, description="The cluster in one job of which, on one node, tasks are processes"
+    )
     baseline_workers: Whole = Field(description="N0: the smallest number of workers measured")
     trials: tuple[Trial, ...] = Field(description="In the order in which they run")
 

@@ -64,6 +64,7 @@ def make_plan(
             settings,
             earlier=entries,
         )
+    on_one_node = site is not None and site.scheduler is not None
     repeats, seed = settings["repeats"], settings["seed"]
     trials = tuple(
         entries[entry].scaled.trial(n, block, _beside(suite, entry, block, repeats, measured))
@@ -92,7 +93,8 @@ def make_plan(
             OwnData(data=name, movie=o.movie, frames=o.frames, axes=o.axes, truth=o.own_truth)
             for name, o in own_data.items()
         ),
-        site=site,
+        site=None if on_one_node else site,
+        queue=site if on_one_node else None,
         baseline_workers=workers[0],
         trials=trials,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from typing import Annotated, Literal, Self
@@ -108,8 +109,70 @@ class Override(Request):
         return value
 
 
+OF_A_JOB = {"name", "cores", "gpus", "memory_mib", "memory_mib_per_core", "time", "time_min"}
+"""What the lines at the head of a job's script may name."""
+
+
+def _naming(names: set[str]) -> AfterValidator:
+    """Refuse a text whose braces hold anything but these names."""
+
+    def refuse(value: str) -> str:
+        try:
+            named = {name for _, name, _, _ in string.Formatter().parse(value) if name is not None}
+        except ValueError as error:
+            raise ValueError(f"{value!r} is wrong: {error}") from error
+        if not named <= names:
+            listed = ", ".join(f"{{{name}}}" for name in sorted(names))
+            raise ValueError(f"{value!r} may only name {listed}")
+        return value
+
+    return AfterValidator(refuse)
+
+
+def _finding_one(value: str) -> str:
+    try:
+        groups = re.compile(value).groups
+    except re.error as error:
+        raise ValueError(f"{value!r} is no pattern: {error}") from error
+    if groups != 1:
+        raise ValueError(f"{value!r} must hold one group in parentheses, which is the job's id")
+    return value
+
+
+OfJob = Annotated[Line, _naming({"job"})]
+
+
+class Scheduler(Record):
+    """Commands of a scheduler that is not Slurm, by which one job on one node works a run off."""
+
+    directives: tuple[Annotated[Line, _naming(OF_A_JOB)], ...] = Field(
+        description="Lines at the head of the job's script, as in '#$ -pe smp {cores}'; one with "
+        "{gpus} is left out where none are needed"
+    )
+    submit: Line = Field(description="Command that takes the script's path and says the job's id")
+    job_id: Annotated[str, AfterValidator(_finding_one)] = Field(
+        r"(\d+)", description="Pattern of the id in what it says"
+    )
+    alive: OfJob = Field(description="Command that succeeds while {job} waits or runs")
+    cancel: OfJob = Field(description="Command that ends {job}")
+
+    def head(self, name: str, cores: int, gpus: int, memory_mib: int, time_min: int) -> list[str]:
+        """Lines at the head of the script of a job that asks for so much."""
+        known = {
+            "name": name,
+            "cores": cores,
+            "gpus": gpus,
+            "memory_mib": memory_mib,
+            "memory_mib_per_core": math.ceil(memory_mib / cores),
+            "time": f"{time_min // 60:02}:{time_min % 60:02}:00",
+            "time_min": time_min,
+        }
+        # A line that asks for GPUs has no meaning where none are needed.
+        return [line.format(**known) for line in self.directives if gpus or "{gpus}" not in line]
+
+
 class Site(Record):
-    """One cluster's dialect of Slurm, and how images run on its nodes."""
+    """One cluster's dialect of its scheduler, and how images run on its nodes."""
 
     name: Line
     summary: Line = Field(description="Which clusters speak like this, in a line")
@@ -136,6 +199,9 @@ class Site(Record):
     )
     binds: tuple[InQuotes, ...] = Field(
         (), description="Further paths of the node that images see, read-only"
+    )
+    scheduler: Scheduler | None = Field(
+        None, description="Commands of its scheduler; absent is Slurm, through submitit"
     )
     prices: Prices = Field(Prices(), description="What an hour of a core or a GPU costs")
 

@@ -13,6 +13,7 @@ from pyscale.processes import started_for
 from pyscale.progress.course import ENDS, Course
 from pyscale.progress.runqueue import WAITS, AllocationStatus, Queue, RunQueue, allocation_states
 from pyscale.progress.taskstatus import TaskReader, TrialState, TrialStatus
+from pyscale.sbatch.queued import is_alive
 from pyscale.store.allocations import is_followed, read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
@@ -106,6 +107,8 @@ class StatusReader:
         answered = queue is not None and queue.complaint is None
         if state == "queued" and ended and answered and not is_followed(self._run.path):
             state = "interrupted"
+        if state == "queued" and plan.queue is not None:
+            state = "queued" if is_alive(plan.queue, allocations[-1].job_id) else "interrupted"
         self._unreadable = {}
         trials = tuple(self._trials(ends, queue, attended=attended))
         remaining = [trial for trial in plan.trials if trial.id not in ends]

@@ -139,7 +139,11 @@ def _cite(keys: Iterable[str]) -> str:
 
 def _started(context: ReportContext) -> str:
     settings = context.settings
-    executor = {"local": "on the machine itself", "slurm": "by Slurm through submitit"}
+    executor = {
+        "local": "on the machine itself",
+        "slurm": "by Slurm through submitit",
+        "job": "on one node of a cluster, in one job",
+    }
     by = executor.get(settings["executor"], f"by {settings['executor']}")
     cites = _cite(["submitit"] if settings["executor"] == "slurm" else [])
     image = (

@@ -11,9 +11,9 @@ from pydantic import Field
 from pyscale.errors import UserError
 from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.submission import asked_by_window, submissions
+from pyscale.planning.joboptions import Allocation, ranks_over_nodes, slurm_options
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
-from pyscale.sbatch.options import Allocation, ranks_over_nodes, slurm_options
 from pyscale.slurm.commands import longest_min
 from pyscale_stages.contract import Record
 

@@ -109,8 +109,8 @@ def test_the_help_of_synth_shows_the_defaults_of_the_generator(run, monkeypatch)
 
 
 SMALL_MOVIE = "--frames 3 --size 64x80 --cells 4 --cell-types 1 --seed 2 --density ramp"
-SMALL_SLIDES = "--slides 2 --size 512x600 --mpp 0.25 --seed 2"
-SIZE = {"slides": 2, "height_px": 512, "width_px": 600, "mpp": 0.25, "seed": 2, "tile_px": 128}
+SMALL_SLIDES = "--slides 2 --size 512x600 --mpp 0.25"
+SIZE = {"slides": 2, "height_px": 512, "width_px": 600, "mpp": 0.25, "seed": 2}
 OF_MOVIE = {"frames": 3, "height_px": 64, "width_px": 80, "cells": 4, "cell_types": 1}
 OF_MOVIE |= {"seed": 2, "density_profile": "ramp", "radius_px": 5.0}
 
@@ -123,7 +123,7 @@ OF_MOVIE |= {"seed": 2, "density_profile": "ramp", "radius_px": 5.0}
             *(SynthParams(**OF_MOVIE), "A synthetic movie with its truth"),
         ),
         (
-            *("slides", f"{SMALL_SLIDES} --set tile_px=128", ".", "slide_001.svs"),
+            *("slides", f"{SMALL_SLIDES} --set seed=2", ".", "slide_001.svs"),
             *(SlidesParams(**SIZE), "Synthetic slides"),
         ),
     ],
@@ -162,7 +162,7 @@ def test_a_synthetic_dataset_of_ones_own_is_made_listed_found_and_verified(
         ["--slides", "2", "--cells", "3", "--cell-types", "1"],
         ["--slides", "0"],
         ["--slides", "2", "--size", "100"],
-        ["--slides", "2", "--set", "tile=3"],
+        ["--slides", "2", "--set", "height=3"],
     ],
     ids=str,
 )

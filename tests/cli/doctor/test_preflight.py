@@ -92,8 +92,8 @@ def of_reconstruction(tmp_path, **params):
 @pytest.mark.parametrize(
     ("plan_of", "params", "absent", "package"),
     [
-        (of_loader, {"factory": "pyscale"}, "openslide", "openslide-python"),
-        (of_loader, {"factory": "wsistream"}, "wsistream", "wsistream"),
+        (of_loader, {}, "openslide", "openslide-python"),
+        (of_loader, {}, "wsistream", "wsistream"),
         (of_reconstruction, {"projector": "torch"}, "deepinv", "deepinv"),
         (of_reconstruction, {"projector": "astra"}, "astra", "astra-toolbox"),
     ],
