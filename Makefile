@@ -26,7 +26,7 @@ setup: .venv/.all
 parts:
 	scripts/provide_parts.sh
 
-# Every image that can be built on this machine; what is current is left as it is.
+# The images for CPUs but TrackMate's, which needs Maven; what is current is left as it is.
 images: setup parts
 	$(BIN)/pyscale image build
 
