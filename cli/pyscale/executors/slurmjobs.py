@@ -11,32 +11,34 @@ from pyscale.slurm.queue import QueuedJob, SlurmSilent, cancel, job_name, jobs_n
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import EventKind
 
-POLL_S = 2.0
-"""Between questions while tasks run: their records tell sooner, so the controller is spared."""
 TO_END_S = 120.0
 """How long jobs may take to end: Slurm itself gives them 30 s between asking and killing."""
+LOOK_S = 0.5
+"""Between looks whether jobs that were cancelled have ended."""
 Tell = Callable[[EventKind, str], object]
 
 
 class JobBook:
     """What Slurm last said of the jobs of one name, which all jobs of the run have.
 
-    `tell` hears of an event's kind and detail when Slurm falls silent and when it answers again.
+    It is asked at most every `poll_s` seconds. `tell` hears of an event's kind and detail when
+    Slurm falls silent and when it answers again.
     """
 
-    def __init__(self, name: str, tell: Tell) -> None:
+    def __init__(self, name: str, poll_s: float, tell: Tell) -> None:
         self._name = name
+        self._poll_s = poll_s
         self._tell = tell
         self._jobs: dict[str, QueuedJob] = {}
         # Long enough ago for the first look to ask.
-        self._asked_s = -POLL_S
+        self._asked_s = -poll_s
         self._silent = False
         # Rises with each answer; while Slurm is silent it stays.
         self.answers = 0
 
     def look(self) -> dict[str, QueuedJob]:
         """Jobs as Slurm last told them, asked anew where that was a while ago."""
-        if time.monotonic() - self._asked_s >= POLL_S:
+        if time.monotonic() - self._asked_s >= self._poll_s:
             self.refresh()
         return self._jobs
 
@@ -64,14 +66,15 @@ class JobBook:
         """Jobs as Slurm tells them now, however long it takes to answer."""
         while not self.refresh():
             # Nothing tells when a controller is back.
-            threading.Event().wait(POLL_S)
+            threading.Event().wait(self._poll_s)
         return self._jobs
 
 
 def end_jobs(run: RunFolder, tell: Tell) -> int:
     """Cancel every job of a run and return when Slurm has ended them; say how many there were."""
     name = job_name(run.plan.run_id)
-    book = JobBook(name, tell)
+    assert run.plan.site is not None, "only a cluster has jobs"
+    book = JobBook(name, run.plan.site.poll_s, tell)
     try:
         # Not by the book, which waits for an answer however long that takes.
         living = {job_id for job_id, job in jobs_named(name).items() if job.alive}
@@ -84,7 +87,7 @@ def end_jobs(run: RunFolder, tell: Tell) -> int:
         if time.monotonic() > deadline:
             raise _may_still_run(run, f"they had not ended after {TO_END_S:g} s")
         # Nothing tells when a job has ended that leaves no record.
-        threading.Event().wait(POLL_S / 4)
+        threading.Event().wait(LOOK_S)
     return len(living)
 
 

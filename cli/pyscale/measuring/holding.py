@@ -72,7 +72,7 @@ class Holder:
         # The listener is told only of what follows: it was given what stands there.
         self._read_to = self._journal.read_from(0)[1]
         self._name = job_name(run.plan.run_id)
-        self._book = JobBook(self._name, self._say)
+        self._book = JobBook(self._name, self._site.poll_s, self._say)
 
     def begin(self) -> None:
         """Submit an allocation, unless one lives."""

@@ -18,8 +18,8 @@ from pyscale.store.lock import is_locked, writing
 from pyscale_stages.atomic import write_atomically
 
 SCRIPT_FILE = "job.sh"
-POLL_S = 5.0
-"""Between questions to the scheduler."""
+LOOK_S = 1.0
+"""Between looks whether a job that was cancelled has ended."""
 TO_END_S = 120.0
 """How long a job may take to end once that was asked for."""
 
@@ -32,7 +32,7 @@ class Queued(Here):
         assert run.plan.queue is not None, "it is worked off here"
         self._site = run.plan.queue
         # Long enough ago for the first look to ask.
-        self._asked_s = -POLL_S
+        self._asked_s = -self._site.poll_s
         self._alive = False
 
     def begin(self) -> None:
@@ -61,7 +61,7 @@ class Queued(Here):
                 write_allocations(run.path, Allocations(jobs=(*known, job)))
             detail = f"{held.cores} cores on 1 node for up to {job.time_limit_min} min"
             self._journal.append("allocation_submitted", job_ids=(job_id,), detail=detail)
-        self._asked_s = -POLL_S
+        self._asked_s = -self._site.poll_s
 
     def cancel(self) -> int:
         """End the job of the run; return how many there were."""
@@ -75,7 +75,7 @@ class Queued(Here):
                     f"the job {self._job_id()} has not ended after {TO_END_S:g} s: run `pyscale "
                     f"cancel {self._run.path.name}` again later"
                 )
-            threading.Event().wait(POLL_S / 5)
+            threading.Event().wait(LOOK_S)
         return 1
 
     def what_goes_on(self) -> str:
@@ -91,7 +91,7 @@ class Queued(Here):
         if is_locked(self._run.path):
             return True
         job_id = self._job_id()
-        if time.monotonic() - self._asked_s >= POLL_S:
+        if time.monotonic() - self._asked_s >= self._site.poll_s:
             self._alive = job_id != "" and is_alive(self._site, job_id)
             self._asked_s = time.monotonic()
         return self._alive

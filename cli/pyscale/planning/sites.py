@@ -200,6 +200,12 @@ class Site(Record):
     binds: tuple[InQuotes, ...] = Field(
         (), description="Further paths of the node that images see, read-only"
     )
+    poll_s: float = Field(
+        2.0,
+        ge=0.1,
+        le=3600,
+        description="Seconds between questions to the scheduler; records tell of tasks sooner",
+    )
     jobs: Literal["each-kind", "each-n"] = Field(
         "each-kind",
         description="Jobs that hold nodes for trials: one for all N on nodes of a kind, or one for "

@@ -20,7 +20,7 @@ from pyscale.store.journal import Event
 from pyscale_stages.contract import Record
 
 PERIOD_S = 5.0
-"""Between questions of one who watches: the controller is everybody's."""
+"""Least time between questions of one who watches: the controller is everybody's."""
 CLOCK_GRACE_S = 10.0
 """How far the clocks of this machine and of the file system may differ."""
 
@@ -57,7 +57,9 @@ class RunQueue:
     """Asks Slurm of the jobs of a run, and not more often than it should."""
 
     def __init__(self, plan: Plan) -> None:
+        assert plan.site is not None, "only Slurm is asked"
         self._name = job_name(plan.run_id)
+        self._period_s = max(PERIOD_S, plan.site.poll_s)
         self._last: Queue | None = None
         self._answered_s = 0.0
         self._question: Future[Queue] | None = None
@@ -70,7 +72,7 @@ class RunQueue:
         """
         if self._last is None:
             self._last = self._ask()
-        elif self._question is None and time.monotonic() - self._answered_s > PERIOD_S:
+        elif self._question is None and time.monotonic() - self._answered_s > self._period_s:
             self._question = self._thread.submit(self._ask)
         elif self._question is not None and self._question.done():
             self._last = self._question.result()
