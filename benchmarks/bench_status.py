@@ -167,7 +167,6 @@ def end(run: RunFolder, trial: Trial, tasks: Sequence[str]) -> None:
                 orders={folder: draft()},
                 at_once=1,
                 submitted=lambda _jobs: None,
-                taken_up=lambda: None,
             )
         )
 

@@ -55,7 +55,6 @@ def main() -> None:
                 orders={folder: TaskOrder(argv=tuple(COMMAND))},
                 at_once=1,
                 submitted=lambda _jobs: None,
-                taken_up=lambda: None,
             )
             executor.run(batch)
             assert (folder / EXIT_FILE).exists()
