@@ -12,6 +12,7 @@ from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.sites import Site
 from pyscale.planning.suite import load_suite
+from pyscale.runtimes.frozen import with_images
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Journal
@@ -51,7 +52,7 @@ def plan_of(
 ):
     """Plan a suite, twice for each configuration unless settings say otherwise."""
     given = {"repeats": 2, "runs_folder": folder} | settings
-    return make_plan(
+    plan = make_plan(
         suite,
         dataset,
         run_id=new_run_id(),
@@ -61,6 +62,7 @@ def plan_of(
         site=on_site,
         own_data=own_data,
     )
+    return with_images(plan)
 
 
 def alone(suite, *entries):

@@ -10,6 +10,7 @@ from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.sites import Override, load_site
 from pyscale.planning.suite import Suite, SuiteStage, load_suite
+from pyscale.runtimes.frozen import with_images
 from pyscale.sbatch.held import held_trials
 from pyscale.settings import Settings
 from pyscale.store.provenance import ImageFile
@@ -57,7 +58,9 @@ def of_image(site, **changes):
 
 def planned(suite, dataset, workers=(1, 2), only=(), **changes):
     settings = Settings(**changes).model_dump(mode="json")
-    return make_plan(suite, dataset, run_id="one", settings=settings, workers=workers, only=only)
+    return with_images(
+        make_plan(suite, dataset, run_id="one", settings=settings, workers=workers, only=only)
+    )
 
 
 def scripts_of(site, plan):

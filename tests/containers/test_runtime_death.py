@@ -20,6 +20,7 @@ from pyscale.executors.protocol import Batch
 from pyscale.planning.placement import local_placement
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
+from pyscale.store.lock import lock_holder
 from pyscale.store.records import ContainerOrder, TaskOrder
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.binds import OPTIONS, task_binds
@@ -274,7 +275,7 @@ def test_a_run_that_ends_early_leaves_no_container_and_can_be_finished(
         assert process.returncode == 130, said
     else:
         # Its launcher goes with it: nobody is left who could tidy up before the resume.
-        os.kill(process.pid, signal.SIGKILL)
+        os.kill(lock_holder(run.path).pid, signal.SIGKILL)
         process.communicate()
     if how != "killed":
         assert of_the_run(run) == []

@@ -17,8 +17,6 @@ from pyscale.processes import ran
 from pyscale_stages.errors import MissingPart
 
 IMAGE_PYTHON = "/opt/pyscale/venv/bin/python"
-EXIT_CONTAINER = 255
-"""Exit code of a container program that did not come as far as the task; no stage has it."""
 PROGRAM = "apptainer"
 UNKNOWN = "unknown"
 """What a label says where a fact is not known."""

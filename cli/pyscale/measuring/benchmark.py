@@ -23,7 +23,7 @@ from pyscale.planning.sites import Site, load_site
 from pyscale.planning.suite import Suite, suite_of
 from pyscale.planning.sweep import powers_of_two
 from pyscale.report.results import Results
-from pyscale.runtimes.frozen import runtime_of
+from pyscale.runtimes.frozen import runtime_of, with_images
 from pyscale.runtimes.versions import fitted_to_versions
 from pyscale.sbatch.held import refuse_too_many_nodes
 from pyscale.settings import Settings
@@ -71,7 +71,7 @@ def plan_run(
         site=site,
         own_data=own_data,
     )
-    plan = fitted_to_versions(plan)
+    plan = fitted_to_versions(with_images(plan))
     if plan.site is not None:
         refuse_too_many_nodes(plan, plan.site)
     return plan

@@ -10,8 +10,6 @@ from typing import Any
 from pydantic import JsonValue
 
 from pyscale.errors import UserError, problems_told
-from pyscale.images.catalog import image_for
-from pyscale.images.engine import PREFIX, find_engine
 from pyscale.planning.gridaxes import IMAGE, version_at
 from pyscale.planning.plan import Trial, TrialInput
 from pyscale.planning.suite import MOVIE, SLIDES, TRUTH, Suite, SuiteStage
@@ -118,12 +116,6 @@ class EntryPlan:
         if truth is None and step.truth and not unjudged and sources.dataset:
             truth = sources.dataset.own_truth
         device = suite.device_of(name, settings["device"])
-        image = None
-        if not stage.runs_outside:
-            image = image_for(name, stage, params, device, settings["images"])
-            if axis == IMAGE:
-                _refuse_image(name, stage, version)
-                image = str(version)
         if name in suite.measured_once:
             sweep = Sweep.without_frames("place", (1,))
         feeding, frames = sweep.feeding, sweep.frames_at(sweep.feeding)
@@ -135,7 +127,7 @@ class EntryPlan:
             block=1,
             device=device,
             gpus=step.gpus if device == "cuda" else None,
-            image=None if settings["runtime"] == "native" else image,
+            image=str(version) if axis == IMAGE else None,
             interpreter=None if axis == IMAGE else version,
             # What a step of the user's own reads may be no movie, which would tell its length.
             movie_frames=frames if sweep.is_weak or stage.runs_outside else None,
@@ -190,17 +182,6 @@ def _params(
     given = given | {axis: step.params[axis] for axis in step.point if axis in step.params}
     with problems_told(stage.params, f"the parameters of {entry} are wrong: "):
         return stage.params.model_validate(given)
-
-
-def _refuse_image(entry: str, stage: Stage, file: Path | None) -> None:
-    """Raise where a version of an entry is an image of another stage."""
-    assert file is not None
-    of = find_engine().labels_of(file).get(f"{PREFIX}stage", "another program")
-    if of != stage.name:
-        raise UserError(
-            f"{file} is an image of {of}, and {entry} runs {stage.name}: add --only with entries "
-            "of that stage"
-        )
 
 
 def _refuse_runtime(

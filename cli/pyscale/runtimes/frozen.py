@@ -9,9 +9,10 @@ from pathlib import Path
 from pyscale.console import talk
 from pyscale.data.progress import Report
 from pyscale.errors import UserError
+from pyscale.images.catalog import image_for
 from pyscale.images.engine import Engine, commit_in, find_engine
 from pyscale.images.lockfile import AS_LOCKED, ImageFolder, LockedImage, look, sha256_of
-from pyscale.planning.plan import Plan
+from pyscale.planning.plan import Plan, Trial
 from pyscale.runtimes.apptainer import ApptainerRuntime
 from pyscale.runtimes.protocol import NativeRuntime, Runtime
 from pyscale.runtimes.versions import refuse_changed_versions
@@ -21,6 +22,23 @@ from pyscale.store.provenance import Containers, ImageFile, read_provenance
 from pyscale_stages.binds import OPTIONS
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.registry import load_stage
+
+
+def with_images(plan: Plan) -> Plan:
+    """A plan whose trials name the image that each runs in, where tasks run in images."""
+    if plan.settings["runtime"] == "native":
+        return plan
+    return plan.model_copy(update={"trials": tuple(_in_image(plan, t) for t in plan.trials)})
+
+
+def _in_image(plan: Plan, trial: Trial) -> Trial:
+    stage = load_stage(trial.stage)
+    # A version is an image by itself, and a step of the user's own starts one.
+    if trial.image is not None or stage.runs_outside:
+        return trial
+    params = stage.params.model_validate(trial.params)
+    image = image_for(trial.entry, stage, params, trial.device, plan.settings["images"])
+    return trial.model_copy(update={"image": image})
 
 
 def freeze_containers(plan: Plan, report: Report) -> Containers | None:

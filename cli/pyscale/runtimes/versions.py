@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from pyscale.doctor.preflight import top_level
 from pyscale.errors import UserError
-from pyscale.images.engine import find_engine
+from pyscale.images.engine import PREFIX, find_engine
 from pyscale.planning.plan import Identity, Plan, Trial
 from pyscale.processes import ran
 from pyscale.runtimes import identity
@@ -52,6 +52,7 @@ def fitted_to_versions(plan: Plan) -> Plan:
             continue
         key = (file, trial.stage)
         if key not in answers:
+            _refuse_other_stage(file, trial)
             modules = top_level(load_stage(trial.stage), trial.params)
             answers[key] = _identity_of(file, trial.stage, modules)
         params = _known(file, trial, answers[key].parameters)
@@ -59,6 +60,18 @@ def fitted_to_versions(plan: Plan) -> Plan:
     found = {str(file): answer.identity for (file, _), answer in answers.items()}
     _refuse_hidden(found.values())
     return plan.model_copy(update={"trials": tuple(trials), "identities": found})
+
+
+def _refuse_other_stage(file: Path, trial: Trial) -> None:
+    """Raise where a version of an entry is an image of another stage."""
+    if file.suffix != ".sif":
+        return
+    of = find_engine().labels_of(file).get(f"{PREFIX}stage", "another program")
+    if of != trial.stage:
+        raise UserError(
+            f"{file} is an image of {of}, and {trial.entry} runs {trial.stage}: add --only with "
+            "entries of that stage"
+        )
 
 
 def _refuse_hidden(identities: Iterable[Identity]) -> None:

@@ -6,9 +6,10 @@ import os
 import re
 
 from pyscale.errors import Sayings, explained
-from pyscale.images.engine import EXIT_CONTAINER
 from pyscale_stages.errors import MissingPart, ResourceExhausted, StageError
 
+EXIT_CONTAINER = 255
+"""Exit code of a container program that did not come as far as the task; no stage has it."""
 SLOW_START = (
     "the container program could not mount the image and unpacked it instead, which takes long, "
     "counts as container_start and fills the disk of TMPDIR: install squashfuse, and let users "
