@@ -204,7 +204,13 @@ def cancel(name: str | None) -> None:
 
 def work_off(name: str, *, foreign: bool) -> None:
     """Run what is left of a run in this process."""
-    work(str(_run_to_go_on_with(name, foreign=foreign).path))
+    run = _run_to_go_on_with(name, foreign=foreign)
+    if run.plan.site is not None and "SLURM_JOB_ID" not in os.environ:
+        raise UserError(
+            f"the run {run.path.name} is worked off in jobs of Slurm: go on with `pyscale resume "
+            f"{run.path.name}`"
+        )
+    work(str(run.path))
 
 
 def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> int:

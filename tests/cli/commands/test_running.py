@@ -2,8 +2,11 @@
 
 import pytest
 
-from pyscale.commands.running import warn_of_sharing
+from mockruns import site
+from pyscale.commands.running import warn_of_sharing, work_off
+from pyscale.errors import UserError
 from pyscale.planning.placement import Placement
+from pyscale.store.folder import RunFolder
 
 
 @pytest.mark.parametrize(
@@ -18,3 +21,10 @@ def test_workers_that_must_share_are_told_what_the_machine_lacks(
     warn_of_sharing(make(device=device))
     said = " ".join(capsys.readouterr().err.split())
     assert f"cannot give each of N = 2 workers {lacks} of its own" in said if lacks else not said
+
+
+def test_a_run_on_slurm_is_not_worked_off_outside_of_its_jobs(make, tmp_path, monkeypatch):
+    run = RunFolder.create(tmp_path / "runs", make(on_site=site()))
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    with pytest.raises(UserError, match=f"pyscale resume {run.path.name}"):
+        work_off(str(run.path), foreign=False)
