@@ -1,151 +1,58 @@
-"""Checks of this machine's container program, and of a suite's images: presence and lock."""
+"""Checks of the container program, and of a suite's images: presence and lock.
+
+Whether a container starts, and how, is found where the stages are asked in theirs.
+"""
 
 from __future__ import annotations
 
-import os
-import shutil
-import stat
 from collections.abc import Iterator
-from pathlib import Path
 
-from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, refused, warning
-from pyscale.doctor.subject import Subject
+from pyscale.doctor.examined import folder_of
 from pyscale.errors import UserError
-from pyscale.images.engine import (
-    PROGRAM,
-    Engine,
-    Lack,
-    find_engine,
-    lack_of_user_namespaces,
-    lacks_for_building,
-)
+from pyscale.findings import Finding, ok, problem, refused, warning
+from pyscale.images.engine import find_engine
 from pyscale.images.listing import ListedImage, listed_images
 from pyscale.images.lockfile import ImageFolder
-from pyscale.processes import ran
+from pyscale.planning.plan import Plan
 from pyscale_stages.errors import MissingPart
 
-FUSE = Path("/dev/fuse")
-_MOUNTERS = ("squashfuse_ll", "squashfuse")
 
-
-def containers(subject: Subject) -> Iterator[Finding]:
-    """Look at the container program, and at how it may start images as this user."""
-    needed = subject.runtime == "apptainer"
-    missing = missing_engine()
-    if missing is not None:
-        other = f"{missing.sentence}; --runtime native needs none"
-        yield missing if needed else beside_the_point(missing.check, other, missing.remedy)
+def containers(plan: Plan) -> Iterator[Finding]:
+    """Look for the container program and the images, where tasks run in them."""
+    if plan.settings["runtime"] == "native":
         return
-    engine = find_engine()
-    setuid = installed_setuid(engine)
-    how = "setuid" if setuid else "without setuid, in user namespaces"
-    said = f"{engine.named} at {engine.program}, installed {how}"
-    yield ok("container.engine", said)
-    if not setuid:
-        yield user_namespaces(lack_of_user_namespaces(), needed=needed)
-        yield fuse(FUSE, engine, needed=needed)
-    yield from building(subject.images_folder)
-
-
-def missing_engine() -> Finding | None:
-    """Problem with the container program; None where it is there and answers."""
     try:
-        find_engine()
+        engine = find_engine()
     except MissingPart as error:
-        return refused("container.engine", error)
-    return None
-
-
-def installed_setuid(engine: Engine) -> bool:
-    """Whether the program was installed to mount images as root for any user."""
-    told = ran([engine.program, "buildcfg"]).stdout
-    places = dict(line.partition("=")[::2] for line in told.splitlines())
-    starter = Path(places.get("LIBEXECDIR", "/usr/libexec")) / PROGRAM / "bin" / "starter-suid"
-    return starter.is_file() and bool(starter.stat().st_mode & stat.S_ISUID)
-
-
-def user_namespaces(lack: Lack | None, *, needed: bool) -> Finding:
-    """Say whether images can be started in a user namespace, which is really made."""
-    check = "container.user_namespaces"
-    if lack is None:
-        return ok(check, "user namespaces work")
-    return (problem if needed else warning)(check, lack.sentence, lack.remedy)
-
-
-def building(folder: Path) -> Iterator[Finding]:
-    """Say whether images can be built here; they can also be built elsewhere and pulled."""
-    lacks = [
-        lack
-        for lack in lacks_for_building(folder, 0, debootstrap=True)
-        # These have checks of their own.
-        if lack.part not in {"user namespaces", "space"}
-    ]
-    if not lacks:
-        yield ok("container.building", "images can be built here")
-    for lack in lacks:
-        check = f"container.building.{lack.part.replace(' ', '_')}"
-        yield beside_the_point(check, lack.sentence, lack.remedy)
-
-
-def fuse(device: Path, engine: Engine, *, needed: bool) -> Finding:
-    """Open the device by which images are mounted without root."""
-    check = "container.fuse"
-    try:
-        os.close(os.open(device, os.O_RDWR | os.O_CLOEXEC))
-    except OSError as error:
-        reason = f"{device}: {(error.strerror or '').lower()}"
+        yield refused("container.engine", "", error)
     else:
-        # The program looks for helpers in its own folder of them first.
-        own = Path(engine.program).resolve().parents[1] / "libexec" / "apptainer" / "bin"
-        path = [str(own), os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"]
-        if any(shutil.which(name, path=os.pathsep.join(path)) for name in _MOUNTERS):
-            return ok(check, "images are mounted by FUSE")
-        reason = "no squashfuse"
-    sentence = (
-        f"images cannot be mounted by FUSE ({reason}): each start would unpack the whole image, "
-        "which counts as container_start"
-    )
-    remedy = "install squashfuse, and make /dev/fuse readable and writable for all users (mode 666)"
-    no = warning(check, sentence, remedy)
-    return no if needed else beside_the_point(check, sentence, remedy)
+        yield ok("container.engine", engine.program, engine.named)
+    yield from images(plan)
 
 
-def images(subject: Subject) -> Iterator[Finding]:
-    """Compare what lies in the folder of images with its lock, by headers and sizes.
-
-    What all the bytes are is read once by every run, and by `pyscale image verify`.
-    """
+def images(plan: Plan) -> Iterator[Finding]:
+    """Compare what lies in the folder of images with its lock, by sizes; runs read all bytes."""
+    folder = ImageFolder(folder_of(plan, "images_folder"))
     try:
-        listed = {row.name: row for row in listed_images(ImageFolder(subject.images_folder))}
+        listed = {row.name: row for row in listed_images(folder)}
     except UserError as error:
-        yield refused("image.lock", error)
+        yield refused("image.lock", "", error)
         return
-    for name in subject.image_names():
-        found = of_image(listed[name], unlocked=subject.unlocked_images)
-        if subject.runtime == "native" and found.status != "ok":
-            found = beside_the_point(found.check, found.sentence, found.remedy)
-        yield found
+    named = {trial.image: None for trial in plan.trials if trial.image in listed}
+    for name in filter(None, named):
+        yield of_image(listed[name], unlocked=plan.settings["unlocked_images"])
 
 
 def of_image(row: ListedImage, *, unlocked: bool) -> Finding:
     """Say how one image stands; `unlocked` is whether it may differ from its lock."""
-    check = f"image.{row.name}"
     again = f"pyscale image build {row.name}, or pyscale image pull"
     if row.state == "absent":
-        return problem(check, f"the image {row.name} is not at {row.path}", again)
-    differing = {
-        "unlocked": f"{row.path} exists, but no lock records its checksum",
-        "changed on disk": f"{row.path} is not the file that its lock names",
-    }
-    if row.state in differing:
-        return (warning if unlocked else problem)(check, differing[row.state], again)
-    size_mb = (row.size_bytes or 0) / 1e6
-    sha256 = (row.sha256 or "")[:12]
-    said = f"{row.path.name} exists and is locked ({size_mb:.0f} MB, sha256 {sha256}…)"
+        return problem("image.file", row.name, f"not at {row.path}", again)
+    if row.state in {"unlocked", "changed on disk"}:
+        finding = warning if unlocked else problem
+        return finding("image.file", row.name, f"{row.path} is {row.state}", again)
+    said = f"locked, sha256 {(row.sha256 or '')[:12]}…"
     if row.state == "out of date":
-        return warning(
-            check,
-            f"{said}, but older than this pyscale: {row.because} has changed since",
-            f"pyscale image build {row.name}",
-        )
-    return ok(check, said)
+        older = f"{said}, but older than this pyscale: {row.because} has changed since"
+        return warning("image.file", row.name, older, f"pyscale image build {row.name}")
+    return ok("image.file", row.name, said)
