@@ -82,7 +82,8 @@ def _task(path: Path, row: Row, repeat: int, asked: Asked) -> TracedTask:
     group = f"N={workers}, " if workers else ""
     peak_mib = row.read("max_rss", float, "a number of MiB")
     asked_mib = _group(row, "resources").get("mem_mib")
-    is_known = isinstance(asked_mib, int | float) and is_amount(asked_mib)
+    if not isinstance(asked_mib, int | float) or not is_amount(asked_mib):
+        asked_mib = None
     return TracedTask(
         source=path,
         stage=stage_name(str(path), row.told("rule_name"), asked, EXTENDED),
@@ -91,7 +92,7 @@ def _task(path: Path, row: Row, repeat: int, asked: Asked) -> TracedTask:
         wall_s=wall_s,
         cpus=row.read("threads", int, "a number of threads"),
         cpu_s=row.read("cpu_time", float, "a number of seconds"),
-        requested_memory_bytes=round(asked_mib * MIB) if is_known else None,
+        requested_memory_bytes=None if asked_mib is None else round(asked_mib * MIB),
         peak_memory_bytes=None if peak_mib is None else round(peak_mib * MIB),
         workers=workers,
         is_trial=is_trial,
