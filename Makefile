@@ -26,7 +26,7 @@ setup: .venv/.all
 parts:
 	scripts/provide_parts.sh
 
-# Every image that can be built on this machine; what is current is left as it is.
+# The images for CPUs but TrackMate's, which needs Maven; what is current is left as it is.
 images: setup parts
 	$(BIN)/pyscale image build
 
@@ -53,7 +53,7 @@ test-all: test
 # Leaves what they were made from, so that CI tests them again where that has changed.
 test-images: setup parts
 	scripts/run_tests.sh images
-	git ls-tree -r HEAD containers | sha256sum >$(CACHE)/images-tested
+	$(BIN)/python scripts/images_made_from.py >$(CACHE)/images-tested
 
 # The tests to run after a change: what needs no part and no network, and ends within a second.
 unit: setup

@@ -16,8 +16,8 @@ import submitit
 
 from paired import compare
 from pyscale.executors.local import LocalExecutor
-from pyscale.executors.placement import Placement
 from pyscale.executors.protocol import Batch
+from pyscale.planning.placement import Placement
 from pyscale.planning.plan import Trial
 from pyscale.store.records import EXIT_FILE, TaskOrder
 

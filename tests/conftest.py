@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from pyscale.images.build import BuildOptions, build
-from pyscale.images.catalog import definitions
+from pyscale.images.build import build
+from pyscale.images.catalog import catalog, definitions
 from pyscale.images.engine import find_engine
 from pyscale.images.lockfile import ImageFolder, LockedImage
-from pyscale.images.parts import buildable
 from pyscale.settings import load_settings
 from pyscale.store import journal
 from pyscale_stages import atomic
@@ -185,7 +184,7 @@ def engine():
 def built_images(engine, missing):
     """Folder with every image that can be built here: what is current is reused."""
     del engine
-    return _images_built(lambda folder: buildable(folder, None, force=False)[0], missing)
+    return _images_built([one for one in catalog().values() if not one.by_name_alone], missing)
 
 
 @pytest.fixture(scope="session")
@@ -195,16 +194,16 @@ def with_image(engine, missing):
 
     @cache
     def folder_with(name):
-        return _images_built(lambda _folder: definitions([name]), missing)
+        return _images_built(definitions([name]), missing)
 
     return folder_with
 
 
-def _images_built(choose, missing):
-    """Build the images that are chosen, each where it is not current; return their folder."""
+def _images_built(chosen, missing):
+    """Build images, each where it is not current; return their folder."""
     folder = ImageFolder(load_settings().images_folder)
     try:
-        build(choose(folder), folder, BuildOptions())
+        build(chosen, folder)
     except MissingPart as error:
         missing("what builds images", str(error))
     return folder

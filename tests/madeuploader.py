@@ -12,7 +12,7 @@ measured beside, at N = 1 and 2. What is in it, so that a test can count on it:
 - a failing entry has its error in all its rows, and null in all that was to be measured
 
 `ENTRIES` are eight points of one grid: `pool1` is fastest and least diverse, `pool16` most diverse,
-`pool4_visit4` is slower and less diverse than `pool4`, and `wsistream` delivers the patches of
+`pool4_visit4` is slower and less diverse than `pool4`, and `own` delivers the patches of
 `pool8` more slowly.
 """
 
@@ -43,7 +43,7 @@ class Entry:
     """Of a rank, without waiting for others."""
     effective_slides: float | None
     """Of a rank; None where patches say no place."""
-    factory: str = "pyscale"
+    factory: str = "wsistream"
     reader: str = "auto"
     num_workers: int = 2
     pool_size: int = 8
@@ -72,7 +72,7 @@ ENTRIES = (
     Entry("pool4", 800.0, 3.9, pool_size=4, checksum="a4"),
     Entry("pool4_visit4", 780.0, 3.2, pool_size=4, patches_per_visit=4, checksum="a44"),
     Entry("pool8", 640.0, 7.2, pool_size=8, checksum="a8"),
-    Entry("wsistream", 400.0, 7.2, pool_size=8, factory="wsistream", checksum="a8"),
+    Entry("own", 400.0, 7.2, pool_size=8, factory="mine:patches", checksum="a8"),
     Entry("pool16", 520.0, 11.0, pool_size=16, checksum="a16"),
     Entry("pool16_workers8", 700.0, 10.5, pool_size=16, num_workers=8, checksum="a168"),
 )

@@ -50,7 +50,7 @@ def loader_run(root, name, *, slower=1.0, repeats=REPEATS, patch_px=256):
             cache="verified-cold",
         )
         return Loading(
-            factory="pyscale_stages.loader.factories:pyscale",
+            factory="wsistream",
             slides=2,
             cores=2,
             batch_size=64,

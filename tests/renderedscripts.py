@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from pyscale.commands.emitting import render
 from pyscale.executors.submission import script_of
 from pyscale.measuring.holding import held_parameters
 from pyscale.planning.grid import unfolded
@@ -9,7 +10,6 @@ from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.sites import Override, load_site
 from pyscale.planning.suite import Suite, SuiteStage, load_suite
-from pyscale.sbatch.emit import render
 from pyscale.sbatch.held import held_trials
 from pyscale.settings import Settings
 from pyscale.store.provenance import ImageFile

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,11 +121,6 @@ def _run_task(options: argparse.Namespace, main_monotonic_s: float) -> int:
     """Run a task and record it."""
     result = _recorded(options, main_monotonic_s)
     if result.error is not None:
-        if options.ranks > 1:
-            # By its name, like a stage: the images of stages that meet nobody do not hold it.
-            with suppress(ModuleNotFoundError):
-                rank_failure = import_module("pyscale_stages.ranks.rank_failure")
-                rank_failure.tell_end(options.meeting, options.rank, result.error.message)
         _talk(f"error: {result.error.message}")
         return result.error.exit_code
     if options.json:

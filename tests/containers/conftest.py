@@ -8,7 +8,7 @@ from movingsquares import write_moving_squares
 from pyscale.doctor.containers import images as images_of
 from pyscale.doctor.examined import plan_to_examine
 from pyscale.doctor.stages import stages
-from pyscale.images.build import BuildOptions, build
+from pyscale.images.build import build
 from pyscale.images.lockfile import ImageFolder
 from pyscale.settings import load_settings
 from smallsystem import CONTACT, small_system
@@ -84,12 +84,13 @@ def build_toy(engine, containers, images, monkeypatch, capfd):
         monkeypatch.setattr(f"pyscale.images.{module}.shipped", lambda _: containers)
     monkeypatch.setattr("pyscale.images.build.fetch_wheels", lambda _, wheels: _make(wheels))
     monkeypatch.setattr("pyscale.images.build.NEEDED_BYTES", {"cpu": 2**20, "cuda": 2**20})
+    monkeypatch.setattr("pyscale.images.lockfile.catalog", lambda: {CONTACT.name: CONTACT})
     # Without a base of Debian there is nothing for debootstrap and a mirror to do.
-    monkeypatch.setattr("pyscale.images.content.machine_mirror", lambda: "file:///nowhere")
+    monkeypatch.setattr("pyscale.images.base.machine_mirror", lambda: "file:///nowhere")
 
     def build_it(folder=images, **options):
         capfd.readouterr()
-        build([CONTACT], folder, BuildOptions(**options))
+        build([CONTACT], folder, **options)
         said = capfd.readouterr().err
         return re.findall(r"^== (.*): done in \d+ s$", said, re.MULTILINE)
 

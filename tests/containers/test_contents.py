@@ -7,8 +7,7 @@ import subprocess
 import pytest
 
 from pyscale.images.catalog import catalog
-from pyscale.images.engine import IMAGE_PYTHON
-from pyscale.images.labels import commit_of, labels_of
+from pyscale.images.engine import IMAGE_PYTHON, commit_in
 
 LIST_PACKAGES = (
     "import importlib.metadata, json; "
@@ -56,13 +55,13 @@ def test_an_image_says_which_one_it_is_and_holds_the_packages_of_its_lock_and_no
         assert {plain(package): version for package, version in packages.items()} == {
             plain(package): version for package, version in pins
         }, name
-        labels = labels_of(sif, engine)
+        labels = engine.labels_of(sif)
         assert labels["org.pyscale.image"] == name
         assert labels["org.pyscale.stage"] == definition.stage
         assert labels["org.pyscale.content_sha256"] == locked.content_sha256
         assert labels["org.pyscale.lock_sha256"] == locked.lock_sha256
         assert labels["org.pyscale.version"] == locked.pyscale_version
-        assert commit_of(labels) == locked.git_commit
+        assert commit_in(labels) == locked.git_commit
         assert sif.stat().st_size == locked.size_bytes
         asked = [engine.program, "inspect", "--runscript", "--helpfile", str(sif)]
         said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout

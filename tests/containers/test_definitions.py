@@ -20,13 +20,6 @@ def test_every_stage_has_an_image_with_its_lock_and_no_lock_is_left_over():
     assert set((CONTAINERS / "locks").iterdir()) == locks
 
 
-@pytest.mark.parametrize(
-    "file", [*sorted(CONTAINERS.glob("*.def")), *SCRIPTS], ids=lambda p: p.name
-)
-def test_no_shared_step_names_what_one_stage_needs(file):
-    assert re.findall(r"cellpose|trackmate|torch|deepinv", file.read_text(), re.I) == []
-
-
 def test_bases_hold_the_same_packages():
     included = re.search(r"^Include: (.*)$", (CONTAINERS / "base.def").read_text(), re.MULTILINE)
     installed = re.search(r"recommends (.*)$", (CONTAINERS / "base_docker.def").read_text(), re.M)

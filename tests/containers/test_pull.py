@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-import signal
 import socket
 import subprocess
-import sys
 import time
 
-import psutil
 import pytest
 
 from ports import free_ports
+from pyscale.data.progress import SilentReport
 from pyscale.errors import UserError
-from pyscale.images.lockfile import ImageFolder, sha256_of, verify_image
-from pyscale.images.pull import PullOptions, pull, with_images_here
+from pyscale.images.lockfile import ImageFolder, look, sha256_of
+from pyscale.images.pull import pull, with_images_here
 from pyscale.planning.suite import Suite
 from smallsystem import small_system_in
 
 PATIENCE_S = 300.0
-PLAIN = PullOptions(no_https=True)
 
 
 @pytest.fixture
@@ -51,6 +47,11 @@ def registry(missing, tmp_path):
             time.sleep(0.02)
         yield f"127.0.0.1:{port}"
         process.terminate()
+
+
+@pytest.fixture(autouse=True)
+def _plain_http(monkeypatch):
+    monkeypatch.setenv("APPTAINER_NOHTTPS", "true")
 
 
 @pytest.fixture
@@ -87,71 +88,37 @@ def left_in(folder):
     return {path.name for path in folder.path.iterdir() if not path.name.endswith(".busy")}
 
 
-def test_what_was_pushed_is_pulled_byte_for_byte_and_locked(sent, ours, theirs, engine):
+def test_what_was_pushed_is_pulled_byte_for_byte_and_locked_in_place_of_what_was_there(
+    sent, ours, theirs, engine, make_sif
+):
     # What a killed pull left goes with the next one.
-    left = theirs.path / ".arriving"
+    left = theirs.path / "building"
     left.mkdir(parents=True)
     (left / "image.sif").write_bytes(b"half")
+    make_sif(theirs.sif("contact"), version="0.2.0")
     place = sent(ours.sif("contact"), "lab/contact:1")
-    name, arrived = pull(theirs, place, engine, PLAIN)
-    assert name == "contact"
+    assert pull(theirs, place, engine) == "contact"
     assert theirs.sif("contact").read_bytes() == ours.sif("contact").read_bytes()
-    pushed = ours.read_lock().images["contact"]
+    arrived, pushed = theirs.read_lock().images["contact"], ours.read_lock().images["contact"]
     same = {"built_utc": arrived.built_utc, "engine": arrived.engine}
     assert arrived == pushed.model_copy(update={"origin": place, **same})
-    assert verify_image(theirs, "contact") == arrived
+    assert look(theirs, "contact", SilentReport()).sha256 == arrived.sha256
     assert left_in(theirs) == {"contact.sif", "images.lock"}
-    # And under another name.
-    name, _ = pull(theirs, place, engine, PullOptions(as_name="mine", no_https=True))
-    assert name == "mine"
-    verify_image(theirs, "mine")
-
-
-def test_another_file_than_the_one_here_is_installed_only_when_told_to(
-    sent, ours, theirs, engine, make_sif, tmp_path
-):
-    before = ours.sif("contact").read_bytes()
-    other = make_sif(tmp_path / "contact.sif", version="0.2.0")
-    place = sent(other, "lab/contact:1")
-    make_sif(theirs.sif("contact"))
-    for folder in (ours, theirs):
-        with pytest.raises(UserError, match="nothing was installed; add --replace"):
-            pull(folder, place, engine, PLAIN)
-    assert ours.sif("contact").read_bytes() == before
-    pull(ours, place, engine, PullOptions(replace=True, no_https=True))
-    assert ours.sif("contact").read_bytes() == other.read_bytes()
-    assert verify_image(ours, "contact").pyscale_version == "0.2.0"
 
 
 def test_what_was_not_asked_for_or_is_no_image_of_pyscale_is_not_installed(
     sent, ours, theirs, engine, make_sif, tmp_path
 ):
     place = sent(ours.sif("contact"), "lab/contact:1")
-    of_others = sent(make_sif(tmp_path / "other.sif", image="", stage=""), "lab/other:1")
-    for source, options, said in (
-        (place, {"sha256": "a" * 64}, "instead of a{64}: nothing was installed"),
-        (place, {"as_name": "track"}, "runs the stage contact, but track is an image of track"),
-        (of_others, {}, "lab/other:1 is not an image of pyscale.*nothing was installed"),
+    of_others = sent(make_sif(tmp_path / "other.sif", image="../other"), "lab/other:1")
+    for source, sha256, said in (
+        (place, "a" * 64, "instead of a{64}: nothing was installed"),
+        (of_others, None, "lab/other:1 is not an image of this pyscale: nothing was installed"),
     ):
         with pytest.raises(UserError, match=said):
-            pull(theirs, source, engine, PullOptions(no_https=True, **options))
+            pull(theirs, source, engine, sha256)
         assert left_in(theirs) == set()
-    right = PullOptions(sha256=sha256_of(ours.sif("contact")), no_https=True)
-    assert pull(theirs, place, engine, right)[0] == "contact"
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (PullOptions(sha256="abc"), "invalid --sha256 'abc'"),
-        (PullOptions(as_name="../contact"), "invalid image name --as '../contact'"),
-        (PullOptions(as_name=""), "invalid image name --as ''"),
-    ],
-)
-def test_a_wrong_option_is_refused_before_anything_is_asked(theirs, engine, options, said):
-    with pytest.raises(UserError, match=re.escape(said)):
-        pull(theirs, "oras://127.0.0.1:1/lab", engine, options)
-    assert not theirs.path.exists()
+    assert pull(theirs, place, engine, sha256_of(ours.sif("contact"))) == "contact"
 
 
 def step_in(image):
@@ -163,7 +130,6 @@ def step_in(image):
 
 def test_an_image_of_a_step_is_pulled_once_by_its_digest(registry, theirs, engine, monkeypatch):
     pinned = f"docker://{registry}/lab/tool:1@{small_system_in(registry, 'lab/tool')}"
-    monkeypatch.setenv("APPTAINER_NOHTTPS", "true")
     suite = with_images_here(step_in(pinned), theirs, pulls=True)
     params = suite.stages["mine"].params
     assert params["pulled_from"] == pinned
@@ -184,46 +150,9 @@ def test_what_a_registry_does_not_have_or_one_out_of_reach_is_one_sentence(
         # No name ends so.
         "oras://registry.invalid/lab/contact:1",
     ):
-        with pytest.raises(UserError, match=f"{source} cannot be pulled .*says why above"):
-            pull(theirs, source, engine, PLAIN)
+        with pytest.raises(
+            UserError, match=f"{source} cannot be pulled .*Apptainer says why above"
+        ):
+            pull(theirs, source, engine)
         assert "FATAL" in capfd.readouterr().err
-    assert left_in(theirs) == set()
-
-
-@pytest.fixture
-def silent_registry():
-    """An address that takes connections and never answers."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        yield f"127.0.0.1:{listener.getsockname()[1]}"
-
-
-def is_pull(process, engine):
-    try:
-        return process.cmdline()[:2] == [engine.program, "pull"]
-    except psutil.Error:
-        return False
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_pull_that_is_ended_ends_its_program_and_leaves_nothing_under_the_name(
-    silent_registry, theirs, engine, number
-):
-    command = [sys.executable, "-m", "pyscale", "image", "pull", "--no-https"]
-    process = subprocess.Popen(
-        [*command, f"oras://{silent_registry}/lab/contact:1", "--images-folder", str(theirs.path)],
-        stderr=subprocess.DEVNULL,
-    )
-    until = time.monotonic() + PATIENCE_S
-    children = []
-    # The program is asked for its version before.
-    while not any(is_pull(child, engine) for child in children):
-        assert process.poll() is None
-        assert time.monotonic() < until
-        children = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(number)
-    assert process.wait(PATIENCE_S) == 130
-    _, alive = psutil.wait_procs(children, PATIENCE_S)
-    assert alive == []
     assert left_in(theirs) == set()

@@ -16,8 +16,8 @@ from watchfiles import watch
 from commandline import commands
 from pyscale.executors.containernode import left_scratch, scratch_prefix
 from pyscale.executors.local import CONTAINER_HELPERS, CONTAINER_PROGRAMS, LocalExecutor
-from pyscale.executors.placement import local_placement
 from pyscale.executors.protocol import Batch
+from pyscale.planning.placement import local_placement
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import ContainerOrder, TaskOrder

@@ -114,11 +114,12 @@ def make_slides(folder):
 
 def read_slide(path):
     """Read a region of each level."""
-    from pyscale_stages.slides.reading import open_slide
+    from pyscale_stages.slides.opening import AnySlide
 
-    slide = open_slide(path)
-    for level in range(len(slide.levels)):
-        slide.read(level, 0, 0, 16, 16)
+    slide = AnySlide("auto")
+    slide.open(str(path))
+    for level in range(slide.get_properties().level_count):
+        slide.read_region(0, 0, level, 16, 16)
     slide.close()
 
 
@@ -208,9 +209,9 @@ def make_settings(folder):
 
 def read_settings(path):
     """Load it; of a site, write its batch scripts."""
+    from pyscale.commands.emitting import render
     from pyscale.planning.sites import load_site
     from pyscale.planning.suite import load_suite
-    from pyscale.sbatch.emit import render
     from pyscale.settings import load_settings
 
     if (path / "suites.toml").exists():

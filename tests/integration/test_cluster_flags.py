@@ -14,7 +14,7 @@ import pytest
         ),
         (
             ("--executor", "pbs"),
-            "the setting from --executor is wrong: 'executor': input should be 'local' or 'slurm'",
+            "from --executor is wrong: 'executor': input should be 'local', 'slurm' or 'job'",
         ),
         (("--set", "chunks_per_worker=0"), "'chunks_per_worker': input should be greater than"),
     ],

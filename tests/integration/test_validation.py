@@ -10,7 +10,7 @@ from commandline import answer_here
 from forkedtasks import forked_tasks
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import RESULT_FILE
-from pyscale.validation import ofrun
+from pyscale.validation import judging
 from pyscale.validation.expected import load_expected
 from renew_validation import renewed
 
@@ -77,7 +77,7 @@ def test_what_is_expected_can_be_renewed_from_the_run(run):
 
 
 def test_a_wrong_output_ends_the_command_with_1_and_is_named(pyscale, copied, monkeypatch):
-    monkeypatch.setattr(ofrun, "load_expected", lambda name: better(load_expected(name)))
+    monkeypatch.setattr(judging, "load_expected", lambda name: better(load_expected(name)))
     answer = pyscale("resume", copied.path.name)
     assert answer.code == 1
     assert "This installation does not compute what it should: segment gives wrong" in answer.text

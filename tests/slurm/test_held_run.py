@@ -6,6 +6,7 @@ import pytest
 
 from movingsquares import write_moving_squares
 from pyscale.evaluation.results import results_of
+from pyscale.store.allocations import read_allocations
 from pyscale.store.records import NODE_FILE
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import read_node
@@ -125,6 +126,20 @@ def test_a_trial_that_is_not_likely_to_fit_waits_for_the_next_job(runs):
     runs.copied(runs.command(*runs.on_cluster(*words, site=site)), jobs=2)
     (ended,) = runs.events("allocation_ended")
     assert "no time for the next trial" in ended.detail
+
+
+def test_each_n_may_have_a_job_of_its_own_whose_wait_is_known(runs):
+    site = runs.site()
+    site.write_text('jobs = "each-n"\n' + site.read_text())
+    words = [*runs.of_step(site=site)]
+    words[words.index("--workers") + 1] = "1,2"
+    runs.copied(runs.command(*words), jobs=2)
+    allocations = read_allocations(runs.run.path).jobs
+    assert [(job.workers, job.cores) for job in allocations] == [(1, 1), (2, 2)]
+    waits = [one["waited_s"] for one in runs.status()["allocations"]]
+    assert None not in waits
+    settings = runs.run.report / "scaling_analysis.md"
+    assert "(N = 2)" in settings.read_text()
 
 
 def test_where_nobody_follows_a_job_submits_the_next_and_the_last_writes_the_report(runs):

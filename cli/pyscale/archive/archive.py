@@ -13,9 +13,8 @@ from rich.progress import track
 
 from pyscale.console import Console, talk
 from pyscale.errors import refused_by_disk
-from pyscale.images.lockfile import LOCK_NAME
 from pyscale.store.folder import PLAN_FILE, RunFolder
-from pyscale.store.provenance import PROVENANCE_FILE, read_provenance
+from pyscale.store.provenance import PROVENANCE_FILE
 from pyscale.store.records import (
     CACHE_FILE,
     EXIT_FILE,
@@ -61,9 +60,6 @@ def archive(run: RunFolder, out: Path, make_report: MakeReport) -> Path:
 def copy_records(run: RunFolder, folder: Path) -> None:
     """Copy what a run recorded into a new folder."""
     files = {name: run.path / name for name in record_files(run)}
-    lock = images_lock(run.path)
-    if lock is not None:
-        files[LOCK_NAME] = lock
     console = Console(stderr=True)
     hidden = not console.is_terminal
     for name, source in track(
@@ -131,12 +127,3 @@ def record_files(run: RunFolder) -> Iterator[str]:
 def _is_record(path: Path) -> bool:
     known = path.name in _RECORDS or any(path.match(pattern) for pattern in _PATTERNS)
     return known and path.is_file() and not path.is_symlink()
-
-
-def images_lock(run: Path) -> Path | None:
-    """Return `images.lock` of the folder that the images of a run lie in, where they do."""
-    containers = read_provenance(run).containers
-    if containers is None or not containers.images:
-        return None
-    file = containers.images[0].path.parent / LOCK_NAME
-    return file if file.is_file() else None

@@ -49,7 +49,7 @@ def advise(
     """Print the lines that request the best N of each stage, and the request in words."""
     _refuse_budget(objective, worker_hours)
     results, plan = _of_run(name) if table is None else (results_of_table(table), None)
-    own = plan.site if plan is not None and site is None else None
+    own = plan.site or plan.queue if plan is not None and site is None else None
     asked = own or load_site(site or load_settings().site)
     found = _advice(results, plan, objective, worker_hours, dialect=dialect, site=asked)
     if as_json:

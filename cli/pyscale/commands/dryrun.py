@@ -83,7 +83,8 @@ def _show_jobs(plan: Plan, site: Site) -> None:
     for number, (one, time_min) in enumerate(jobs, start=1):
         text = script_of(held_parameters(plan, site, one.held, time_min), folder)
         after = ", after the one before" if number > 1 else ""
-        of = f": {listing(one.entries)}" if len(jobs) > 1 else ""
+        at = "" if one.workers is None else f" at N = {one.workers}"
+        of = f": {listing(one.entries)}{at}" if len(jobs) > 1 else ""
         # The command's answer, as it is: no line of it is to be broken.
         print(f"==> allocation {number} of {len(jobs)}{after}{of} <==", "", text, sep="\n")  # noqa: T201
     _show_cost(plan, site)
@@ -100,7 +101,13 @@ def _show_cost(plan: Plan, site: Site) -> None:
         talk("?: a job has its nodes for itself, and Slurm does not tell how many cores they have")
     elif prices.is_given and money(cost, prices) is None:
         talk("?: the site's file has prices under [prices], but not of all that the jobs hold")
-    talk("idle: cores and GPUs of the largest N that are held while fewer workers run")
+    if site.jobs == "each-n":
+        talk(
+            "a job for each N: none idles for another, each waits in the queue by itself, and what "
+            "changes on the cluster from job to job counts as a difference between N"
+        )
+    else:
+        talk("idle: cores and GPUs of the largest N that are held while fewer workers run")
 
 
 def _table(columns: Sequence[str]) -> Table:

@@ -21,12 +21,11 @@ def _known_names(incomplete: str) -> list[str]:
 @reference_app.command("list", **helped("pyscale reference list"))
 def list_references(json: bool = JSON) -> None:
     """List every reference, its stages, date and author."""
-    from pyscale.console import talk
     from pyscale.references.files import all_references, reference_files
     from pyscale.references.view import show_all
 
     own = _own_folder()
-    show_all(all_references(own, talk), reference_files(own), as_json=json)
+    show_all(all_references(own), reference_files(own), as_json=json)
 
 
 @reference_app.command(**helped("pyscale reference show NAME"))

@@ -108,7 +108,7 @@ def report_table(
     if why_not is not None:
         raise UserError(f"{table} cannot have its name in a report: {why_not}; rename the file")
     find = _of_sizes if has_sizes(table) else results_of_table
-    beside = shown_beside(all_references(own, talk).values(), None, asked=options.references)
+    beside = shown_beside(all_references(own).values(), None, asked=options.references)
     results = find(table, beside)
     folder = out or Path(f"{table.stem}-report")
     write_report(folder, results, every_figure=options.every_figure, width_mm=options.width_mm)

@@ -150,7 +150,7 @@ def run(**given: Any) -> None:
             raise typer.BadParameter(
                 "--emit-sbatch runs nothing: leave out --dry-run, --detach and --strict"
             )
-        from pyscale.sbatch.emit import emit
+        from pyscale.commands.emitting import emit
 
         emit(chosen, flags, only, emit_sbatch, accept_terms=accept_terms)
         return

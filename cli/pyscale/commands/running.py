@@ -17,15 +17,16 @@ from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run, of_dry_run, say
 from pyscale.errors import UserError
-from pyscale.executors.placement import local_placement
 from pyscale.executors.slurmjobs import end_jobs
 from pyscale.measuring.benchmark import plan_run
+from pyscale.measuring.extending import changed_code, extended
 from pyscale.measuring.here import Here
 from pyscale.measuring.holding import Holder
 from pyscale.measuring.queued import Queued
 from pyscale.measuring.work import executor_here, work
-from pyscale.planning.extending import changed_code, extended
 from pyscale.planning.gridaxes import DEVICE
+from pyscale.planning.joboptions import warn_of_no_gpus
+from pyscale.planning.placement import local_placement
 from pyscale.planning.plan import Plan
 from pyscale.planning.planner import warn_of_too_many_workers
 from pyscale.planning.runsettings import settings_for
@@ -41,7 +42,6 @@ from pyscale.report.wording import listing
 from pyscale.report.write import PAGE_NAME
 from pyscale.resources import shipped
 from pyscale.runtimes.frozen import freeze_containers
-from pyscale.sbatch.options import warn_of_no_gpus
 from pyscale.settings import Settings, load_settings
 from pyscale.store.allocations import set_cancelled
 from pyscale.store.folder import RunFolder, find_run

@@ -14,8 +14,8 @@ from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.samples import compared_samples, samples
 from pyscale.errors import UserError
 from pyscale.evaluation.run_diff import MeasuredRun, between
-from pyscale.evaluation.runfacts import differing
 from pyscale.evaluation.runreport import tables_folder
+from pyscale.planning.runfacts import differing
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.several import Several, write_comparison

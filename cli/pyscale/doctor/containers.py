@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 from pyscale.doctor.examined import folder_of
 from pyscale.errors import UserError
-from pyscale.findings import Finding, ok, problem, refused, warning
+from pyscale.findings import Finding, ok, refused
+from pyscale.images.catalog import catalog
 from pyscale.images.engine import find_engine
-from pyscale.images.listing import ListedImage, listed_images
-from pyscale.images.lockfile import ImageFolder
+from pyscale.images.lockfile import FoundImage, ImageFolder, look
 from pyscale.planning.plan import Plan
 from pyscale_stages.errors import MissingPart
 
@@ -33,26 +33,19 @@ def containers(plan: Plan) -> Iterator[Finding]:
 def images(plan: Plan) -> Iterator[Finding]:
     """Compare what lies in the folder of images with its lock, by sizes; runs read all bytes."""
     folder = ImageFolder(folder_of(plan, "images_folder"))
-    try:
-        listed = {row.name: row for row in listed_images(folder)}
-    except UserError as error:
-        yield refused("image.lock", "", error)
-        return
-    named = {trial.image: None for trial in plan.trials if trial.image in listed}
+    named = dict.fromkeys(trial.image for trial in plan.trials if trial.image in catalog())
     for name in filter(None, named):
-        yield of_image(listed[name], unlocked=plan.settings["unlocked_images"])
+        try:
+            yield of_image(look(folder, name), unlocked=plan.settings["unlocked_images"])
+        except UserError as error:
+            yield refused("image.lock", "", error)
+            return
 
 
-def of_image(row: ListedImage, *, unlocked: bool) -> Finding:
+def of_image(image: FoundImage, *, unlocked: bool) -> Finding:
     """Say how one image stands; `unlocked` is whether it may differ from its lock."""
-    again = f"pyscale image build {row.name}, or pyscale image pull"
-    if row.state == "absent":
-        return problem("image.file", row.name, f"not at {row.path}", again)
-    if row.state in {"unlocked", "changed on disk"}:
-        finding = warning if unlocked else problem
-        return finding("image.file", row.name, f"{row.path} is {row.state}", again)
-    said = f"locked, sha256 {(row.sha256 or '')[:12]}…"
-    if row.state == "out of date":
-        older = f"{said}, but older than this pyscale: {row.because} has changed since"
-        return warning("image.file", row.name, older, f"pyscale image build {row.name}")
-    return ok("image.file", row.name, said)
+    if image.state == "current":
+        return ok("image.file", image.name, "as its lock says, by its size")
+    found = refused("image.file", image.name, image.sentence)
+    runs = image.state == "out of date" or (unlocked and image.state in {"unlocked", "changed"})
+    return found.model_copy(update={"status": "warning"}) if runs else found

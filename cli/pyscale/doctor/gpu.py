@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pyscale.doctor.examined import is_native
-from pyscale.executors.placement import is_apple_silicon, visible_gpus
 from pyscale.findings import Finding, ok, problem, refused
+from pyscale.planning.placement import is_apple_silicon, visible_gpus
 from pyscale.planning.plan import Plan
 from pyscale.report.wording import listing
 from pyscale_stages.errors import MissingPart

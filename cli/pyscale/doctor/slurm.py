@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from pyscale.evaluation.cost import times_of
 from pyscale.findings import Finding, ok, problem
+from pyscale.planning.joboptions import as_words
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
 from pyscale.sbatch.held import held_trials
-from pyscale.sbatch.options import as_words
 from pyscale.slurm.commands import Answer, ask, sinfo, slurm_is_here
 
 UNANSWERED = "slurm.answers"

@@ -9,8 +9,8 @@ import polars as pl
 
 from pyscale.analysis.comparison import comparison
 from pyscale.analysis.judging import MARGIN
-from pyscale.evaluation.runfacts import SHA_DIGITS, Difference, Facts, differences
 from pyscale.planning.plan import Plan, Trial
+from pyscale.planning.runfacts import SHA_DIGITS, Difference, Facts, differences
 from pyscale.report.comparison import ComparisonContext, OutputComparison, VersionComparison
 
 

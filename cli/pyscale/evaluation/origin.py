@@ -10,9 +10,9 @@ import polars as pl
 from pydantic import ValidationError
 
 from pyscale.data.registry import Dataset, load_registry
-from pyscale.evaluation.runfacts import facts as facts_of
 from pyscale.evaluation.runline import repeat_line
 from pyscale.planning.plan import Plan
+from pyscale.planning.runfacts import facts as facts_of
 from pyscale.planning.sweep import Sweep
 from pyscale.progress.runqueue import queue_waits_s
 from pyscale.references.workid import work_id_of
@@ -191,7 +191,7 @@ def _code(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _images(containers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if containers:
-        yield "container program", containers["engine"]
+        yield "container program", containers["engine"] or "told by the nodes alone"
     for image in containers.get("images", ()):
         commit = f", code of commit {image['git_commit']}" if image["git_commit"] else ""
         lock = "" if image["locked"] else ", not the one that images.lock names"
@@ -202,7 +202,8 @@ def _allocation(run: RunFolder) -> str:
     """The jobs that held nodes for all trials, and their wait, which is no wait of a worker."""
     jobs = read_allocations(run.path).jobs
     waits_s = queue_waits_s(jobs, Journal(run.journal_file).read())
-    waited = ", ".join(f"{wait_s:.0f} s" for wait_s in waits_s.values()) or "unknown"
+    at = {job.job_id: f" (N = {job.workers})" for job in jobs if job.workers is not None}
+    waited = ", ".join(f"{s:.0f} s{at.get(job, '')}" for job, s in waits_s.items()) or "unknown"
     return (
         f"hold: {len(jobs)} job{'s' * (len(jobs) != 1)} for all trials; queue wait of a job: "
         f"{waited}; the queue wait of a worker is that of its step inside the job"

@@ -55,7 +55,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest, write_manifest
 from pyscale.store.retrying import fails_again
 from pyscale.store.tables import build_tables, write_tables
-from pyscale.validation.ofrun import validation_of
+from pyscale.validation.judging import validation_of
 
 MATCHING = {"loader": matching_loading, "reconstruct": matching_reconstruct}
 """Finds references for ranks, by the kind of their work."""
@@ -165,7 +165,7 @@ def results_of(
             "machine": matching_tests(shown, machine.tests) if machine else (),
             **{one.kind: MATCHING[one.kind](shown, one.points) for one in ranks},
         },
-        validation=validation_of(run, trials, context.work_id, references),
+        validation=validation_of(run),
         # More of what has just failed would only fail again.
         next_runs=()
         if fails_again(run)

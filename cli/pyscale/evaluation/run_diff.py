@@ -19,8 +19,8 @@ from pyscale.analysis.samples import MEASURED, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.console import talk
 from pyscale.errors import UserError
-from pyscale.evaluation.runfacts import Facts, differences, facts
 from pyscale.evaluation.runline import interleaved_line
+from pyscale.planning.runfacts import Facts, differences, facts
 from pyscale.planning.traits import shares_windows, stands_apart
 from pyscale.references.workid import size_ids_of
 from pyscale.report.comparison import ComparisonContext, OutputComparison

@@ -15,10 +15,10 @@ import psutil
 
 from pyscale.errors import UserError
 from pyscale.executors.containernode import dead_scratch, left_scratch, scratch_prefix
-from pyscale.executors.placement import Place, Placement
 from pyscale.executors.protocol import Batch, Executor
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.interruption import OF_TERMINAL, blocked
+from pyscale.planning.placement import Place, Placement
 from pyscale.processes import is_task, started_for, wait_until_ended
 from pyscale.report.wording import listing
 from pyscale.store.records import TaskOrder

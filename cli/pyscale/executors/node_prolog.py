@@ -33,8 +33,8 @@ def do_once_on_this_node(work: Mapping[str, Any]) -> None:
 
 
 def _done(work: Mapping[str, Any]) -> str:
-    from pyscale.measuring.background_load import look_around
-    from pyscale.measuring.page_cache import bring_inputs_to
+    from pyscale.executors.background_load import look_around
+    from pyscale.executors.page_cache import bring_inputs_to
     from pyscale.store.records import NodeRecord, Surroundings
 
     # Other launchers of the trial are just starting, and their command lines name the run.

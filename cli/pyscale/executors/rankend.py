@@ -18,7 +18,7 @@ def tell_other_ranks(
     # An order that an earlier pyscale wrote has no such key.
     if order.get("meeting") is not None and returncode != 0:
         sentence = cause["message"] if cause else _how(task, order, returncode)
-        tell_end(Path(order["meeting"]), order["rank"], sentence)
+        tell_end(Path(order["meeting"]), f"rank {order['rank']} ended ({sentence})")
 
 
 def _how(task: Path, order: dict[str, Any], returncode: int | None) -> str:
@@ -28,5 +28,5 @@ def _how(task: Path, order: dict[str, Any], returncode: int | None) -> str:
     killer = killed_by(returncode, in_container=bool(order["container"]))
     if killer is not None:
         return f"{process} was killed by {signal_name(killer)}"
-    said = last_line(task / "stderr")
+    said = last_line(task / "stderr").removeprefix("error: ")
     return said or f"{process} ended with exit code {returncode} and no message"

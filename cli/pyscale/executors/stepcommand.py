@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pyscale.executors.protocol import Batch
 from pyscale.executors.submission import OF_THE_CLUSTER, WITHOUT_RANK_FAILURE, Submission
+from pyscale.planning.joboptions import Allocation, as_words, node_options
 from pyscale.planning.sites import Site
-from pyscale.sbatch.options import Allocation, as_words, node_options
 
 
 def step_command(site: Site, batch: Batch, tokens: Mapping[Path, str], job_id: str) -> list[str]:

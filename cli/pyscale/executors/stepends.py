@@ -74,7 +74,7 @@ class StepLog:
             time_limit_s=self._asked.time_limit_s,
             memory_bytes=self._asked.memory_bytes,
         )
-        return ended_by_slurm(f"step {found[1] if found else self._job_id}", None, end)
+        return ended_by_slurm(f"step {found[1] if found else self._job_id}", end)
 
     def explain(self, folder: Path) -> None:
         """Add to the record of a task that was killed why Slurm did that, where it did."""

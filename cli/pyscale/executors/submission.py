@@ -14,9 +14,9 @@ from typing import Any
 from pyscale.errors import UserError
 from pyscale.executors.protocol import WINDOWS, Batch
 from pyscale.executors.submitted import command_line
+from pyscale.planning.joboptions import Allocation, allocation
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
-from pyscale.sbatch.options import Allocation, allocation
 from pyscale.slurm.absence import ControllerAwayError, is_away
 from pyscale.slurm.commands import words_of
 from pyscale.store.records import Requested

@@ -7,115 +7,97 @@ container program builds them, and what it says goes to the terminal.
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import subprocess
-import sys
 import time
-from collections import deque
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-
-from pydantic import Field
 
 from pyscale import DISTRIBUTION
 from pyscale.console import talk
 from pyscale.errors import UserError
-from pyscale.filelocks import claimed, file_lock
 from pyscale.images import content
+from pyscale.images.base import Base, choose_base
 from pyscale.images.catalog import ImageDefinition
-from pyscale.images.content import definition_file
-from pyscale.images.engine import LOCKED_ARCHITECTURE, Engine, find_engine, lacks_for_building
-from pyscale.images.labels import UNKNOWN
-from pyscale.images.listing import is_current
-from pyscale.images.lockfile import ImageFolder, LockedImage, folder_errors_explained, sha256_of
+from pyscale.images.engine import UNKNOWN, Engine, find_engine, run_aloud
+from pyscale.images.lacks import lacks_for_building
+from pyscale.images.lockfile import ImageFolder, look, remove
 from pyscale.images.parts import fetch_jars, fetch_wheels
-from pyscale.processes import ran
 from pyscale.resources import shipped
 from pyscale.store.provenance import code_commit
-from pyscale_stages.contract import Record
-from pyscale_stages.errors import MissingPart, ResourceExhausted
+from pyscale_stages.errors import MissingPart
 
 NEEDED_BYTES = {"cpu": 8 * 2**30, "cuda": 30 * 2**30}
 """Unpacked image and its compressed copies, by what the libraries are built for."""
 HASH_LETTERS = 12
 GZIP, ZSTD = (f"-comp {name} -Xcompression-level 1" for name in ("gzip", "zstd"))
 """Why these: `docs/decisions/`, the record on layers of images."""
-PATIENCE_S = 30.0
-"""How long the container program may clean up after it was told to end."""
-_FULL_DISK = ("no space left on device", "disk quota exceeded")
-_LAST_LINES = 40
-
-
-class BuildOptions(Record):
-    """Where a build takes its parts from."""
-
-    base: str | None = Field(
-        None, description="Image docker://NAME@sha256:DIGEST, or SIF, that images stand on"
-    )
-    mirror: str | None = Field(None, description="Mirror of Debian; None is that of this machine")
-    wheels: Path | None = Field(
-        None, description="Folder with the wheels, so that none is fetched from elsewhere"
-    )
-    force: bool = Field(False, description="Build also what is current, with all its layers")
 
 
 def build(
-    definitions: Sequence[ImageDefinition], folder: ImageFolder, options: BuildOptions
-) -> dict[str, float | None]:
-    """Build those images that are not current, and lock them; the time of each, None for others."""
-    base = content.choose_base(options.base, options.mirror)
-    took: dict[str, float | None] = {definition.name: None for definition in definitions}
+    definitions: Sequence[ImageDefinition],
+    folder: ImageFolder,
+    *,
+    base: str | None = None,
+    force: bool = False,
+) -> list[str]:
+    """Build those images that are not current, and lock them; their names.
+
+    `base`: mirror of Debian, or docker://NAME@sha256:DIGEST; None is the mirror of this machine.
+    `force`: build also what is current, with all its layers.
+    """
 
     def stale() -> list[ImageDefinition]:
-        return [d for d in definitions if options.force or not is_current(folder, d)]
+        return [d for d in definitions if force or look(folder, d.name).state != "current"]
 
+    chosen_base, built = choose_base(base), []
     if not stale():
-        return took
+        return []
     engine = find_engine()
-    _refuse_what_is_lacking(stale(), base, folder)
-    folder.make()
-    with folder_errors_explained(folder.path):
-        lock = file_lock(folder.path / ".building.busy")
-        with claimed(lock, lambda: talk(f"waiting for another build in {folder.path}")):
-            builder = _Builder(engine, folder, base, options)
-            # Another build may have made them while this one waited.
-            for definition in stale():
-                start_s = time.monotonic()
-                builder.make(definition)
-                took[definition.name] = time.monotonic() - start_s
-    return took
+    _refuse_what_is_lacking(stale(), folder, chosen_base)
+    with folder.place() as place:
+        builder = _Builder(engine, folder, place, chosen_base, force=force)
+        # Another build may have made them while this one waited.
+        for definition in stale():
+            builder.make(definition)
+            built.append(definition.name)
+    return built
 
 
 def _refuse_what_is_lacking(
-    stale: Sequence[ImageDefinition], base: content.Base, folder: ImageFolder
+    stale: Sequence[ImageDefinition], folder: ImageFolder, base: Base
 ) -> None:
     """Raise before anything is started where this machine cannot build."""
-    lacks = lacks_for_building(
-        folder.path,
-        max(NEEDED_BYTES[definition.device] for definition in stale),
-        debootstrap=base.origin == "debootstrap" and not _layer(folder, "base", base).is_file(),
-    )
+    debootstrap = not (base.is_image or _layer(folder, "base", base.sha256).is_file())
+    lacks = list(lacks_for_building(debootstrap=debootstrap).values())
     if lacks:
-        raise MissingPart(str(lacks[0]))
+        raise MissingPart(lacks[0])
+    needed = max(NEEDED_BYTES[definition.device] for definition in stale)
+    existing = next(
+        path for path in (folder.path, *folder.path.absolute().parents) if path.exists()
+    )
+    free = shutil.disk_usage(existing).free
+    if free < needed:
+        raise MissingPart(
+            f"the disk of {folder.path} has {free / 2**30:.1f} GiB left, but a build takes up to "
+            f"{needed / 2**30:.1f} GiB: free space, or name another folder by the setting "
+            "images_folder"
+        )
 
 
-def _layer(folder: ImageFolder, name: str, base: content.Base, sha256: str | None = None) -> Path:
-    return folder.path / "layers" / f"{name}-{(sha256 or base.sha256)[:HASH_LETTERS]}.sif"
+def _layer(folder: ImageFolder, name: str, sha256: str) -> Path:
+    return folder.path / "layers" / f"{name}-{sha256[:HASH_LETTERS]}.sif"
 
 
 class _Builder:
-    """Builds images, one after the other, in a folder of its own."""
+    """Builds images, one after the other, in a place of its own."""
 
     def __init__(
-        self, engine: Engine, folder: ImageFolder, base: content.Base, options: BuildOptions
+        self, engine: Engine, folder: ImageFolder, place: Path, base: Base, *, force: bool
     ) -> None:
-        self._engine, self._folder, self._base, self._options = engine, folder, base, options
-        self._anew = options.force
-        self._place = folder.path / "building"
-        self._parts = options.wheels or folder.path / "parts"
+        self._engine, self._folder, self._place, self._base = engine, folder, place, base
+        self._force = self._base_anew = force
+        self._wheels = folder.path / "parts" / "wheels"
 
     def make(self, definition: ImageDefinition) -> None:
         """Build an image with the layers that it lacks, and lock it."""
@@ -132,28 +114,16 @@ class _Builder:
         content.lay_out(content.code_files(definition.stage), self._place / "code")
         (self._place / "code" / "after_code.sh").write_text(definition.image.after_code, "utf-8")
         made = self._run(f"{definition.name}: stage code", "stage", labels, libraries=libraries)
-        locked = LockedImage(
-            sha256=sha256_of(made),
-            size_bytes=made.stat().st_size,
-            content_sha256=labels["content_sha256"],
-            pyscale_version=labels["version"],
-            git_commit=code_commit(),
-            lock_sha256=labels["lock_sha256"],
-            built_utc=datetime.now(UTC).replace(microsecond=0),
-            engine=self._engine.named,
-            architecture=LOCKED_ARCHITECTURE,
-        )
-        made.replace(self._folder.sif(definition.name))
-        # Last, so that an image which a killed build left is not taken for a current one.
-        self._folder.record(definition.name, locked)
+        self._folder.install(made, definition.name, self._engine.labels_of(made))
 
     def _libraries(self, definition: ImageDefinition) -> Path:
         """Layer with an image's libraries, on the base."""
+        name = f"{definition.name}-libraries"
         sha256 = content.libraries_sha256(definition, self._base.sha256)
-        layer = _layer(self._folder, f"{definition.name}-libraries", self._base, sha256)
-        if layer.is_file() and not self._options.force:
+        layer = _layer(self._folder, name, sha256)
+        if layer.is_file() and not self._force:
             return layer
-        fetch_wheels(definition, self._parts / "wheels")
+        fetch_wheels(definition, self._wheels)
         base = self._base_layer()
         self._clear()
         recipe, declared = self._place / "recipe", definition.image
@@ -163,38 +133,24 @@ class _Builder:
         (recipe / "imports.py").write_text(f"import {', '.join(definition.imports)}\n", "utf-8")
         (recipe / "after_install.sh").write_text(declared.after_install, "utf-8")
         if declared.maven:
-            fetch_jars(definition, self._parts)
-            shutil.copytree(self._parts / definition.name / "jars", recipe / "jars")
+            fetch_jars(definition, recipe / "jars")
         made = self._run(f"{definition.name}: libraries", "libraries", {}, base=base)
-        return self._keep(made, layer, f"{definition.name}-libraries-*.sif")
+        return _kept(made, layer, f"{name}-*.sif")
 
     def _base_layer(self) -> Path:
-        if self._base.origin == "given":
-            return self._base.file
-        layer = _layer(self._folder, "base", self._base)
-        if layer.is_file() and not self._anew:
+        layer = _layer(self._folder, "base", self._base.sha256)
+        if layer.is_file() and not self._base_anew:
             return layer
         self._clear()
-        name = self._base.file.stem
-        made = self._run("Debian base", name, self._base.variables())
+        definition = "base_docker" if self._base.is_image else "base"
+        made = self._run("Debian base", definition, self._base.variables())
         # Once in a call, whatever stands on it.
-        self._anew = False
-        return self._keep(made, layer, "base-*.sif")
-
-    def _keep(self, made: Path, layer: Path, others: str) -> Path:
-        """Give a layer its name, in the place of the one before."""
-        layer.parent.mkdir(exist_ok=True)
-        for older in layer.parent.glob(others):
-            older.unlink()
-        return made.replace(layer)
+        self._base_anew = False
+        return _kept(made, layer, "base-*.sif")
 
     def _clear(self) -> None:
-        """Empty the place of the build of what the last one, or a killed one, left."""
-        shutil.rmtree(self._place, ignore_errors=True)
-        if self._place.exists():
-            # An unpacked image has files of other users, whom this one is in a namespace alone.
-            command = ["unshare", "--map-root-user", "--map-auto", "rm", "-rf", str(self._place)]
-            subprocess.run(command, check=True)
+        """Empty the place of what the last layer left."""
+        remove(self._place)
         self._place.mkdir()
 
     def _run(self, what: str, name: str, given: Mapping[str, str], **sifs: Path) -> Path:
@@ -217,19 +173,18 @@ class _Builder:
             own.chmod(0o1777)
             command += ["--bind", f"{own}:/{inside}"]
         if name == "libraries":
-            command += ["--bind", f"{(self._parts / 'wheels').absolute()}:/mnt:ro"]
+            command += ["--bind", f"{self._wheels.absolute()}:/mnt:ro"]
         for variable, value in sorted(variables.items()):
             command += ["--build-arg", f"{variable}={value}"]
-        command += ["made.sif", str(definition_file(name))]
-        environment = self._environment()
+        command += ["made.sif", str(content.definition_file(name))]
         # No image is run from libraries, and the build of the code reads them again.
-        quickly = name == "libraries" and _squashes_by_zstd()
-        environment["APPTAINER_MKSQUASHFS_ARGS"] = ZSTD if quickly else GZIP
-        _told(command, what, self._place, environment)
+        squash = ZSTD if name == "libraries" else GZIP
+        if run_aloud(command, self._place, self._environment(squash)) != 0:
+            raise UserError(f"building {what} failed: Apptainer says why above")
         talk(f"== {what}: done in {time.monotonic() - start_s:.0f} s")
         return self._place / "made.sif"
 
-    def _environment(self) -> dict[str, str]:
+    def _environment(self, squash: str) -> dict[str, str]:
         """The user's environment without what would change the image's content."""
         binds = {"APPTAINER_BIND", "APPTAINER_BINDPATH"}
         kept = {
@@ -237,6 +192,7 @@ class _Builder:
             for name, value in os.environ.items()
             if not name.startswith("APPTAINERENV_") and name not in binds
         }
+        kept["APPTAINER_MKSQUASHFS_ARGS"] = squash
         kept["APPTAINER_CACHEDIR"] = str(self._place / "cache")
         # A shared filesystem often refuses the ids of a build, so a user may name a local disk.
         kept.setdefault("APPTAINER_TMPDIR", str(self._place))
@@ -246,43 +202,9 @@ class _Builder:
         return kept
 
 
-def _squashes_by_zstd() -> bool:
-    # mksquashfs tells on stderr.
-    said = ran(["mksquashfs", "-help"])
-    return re.search(r"^\s*zstd\b", said.stdout + said.stderr, re.MULTILINE) is not None
-
-
-def _told(command: Sequence[str], what: str, place: Path, environment: Mapping[str, str]) -> None:
-    """Run a build; all that it says goes to stderr as it comes."""
-    last: deque[str] = deque(maxlen=_LAST_LINES)
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        cwd=place,
-        env=dict(environment),
-        # Modes of files in the image must not depend on the umask of whoever builds it.
-        umask=0o022,
-    ) as process:
-        assert process.stdout is not None
-        try:
-            for line in process.stdout:
-                sys.stderr.write(line)
-                last.append(line.strip())
-        except BaseException:
-            # It cleans up when it is told to end, as it does not when it is killed.
-            process.terminate()
-            process.wait(PATIENCE_S)
-            raise
-    if process.returncode == 0:
-        return
-    said = "\n".join(last).lower()
-    if any(words in said for words in _FULL_DISK):
-        raise ResourceExhausted(
-            f"the disk of {place} filled up while {what} was built: free space there and build "
-            "again"
-        )
-    raise UserError(f"building {what} failed ({last[-1] if last else 'no output'}): see above")
+def _kept(made: Path, layer: Path, others: str) -> Path:
+    """Give a layer its name, in the place of the one before."""
+    layer.parent.mkdir(exist_ok=True)
+    for older in layer.parent.glob(others):
+        older.unlink()
+    return made.replace(layer)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 from pyscale.errors import UserError
-from pyscale.images.packages import folder_of_another
 from pyscale.resources import shipped
 from pyscale_stages.contract import Device, Stage, StageParams
 from pyscale_stages.errors import MissingPart
@@ -54,6 +54,23 @@ class ImageDefinition:
     def jars_lock_file(self) -> Path:
         """Every jar of the image, with its sha256, where somebody has locked them."""
         return shipped("containers") / "jars" / f"{self.name}.txt"
+
+    @property
+    def by_name_alone(self) -> bool:
+        """Whether only its name asks for it: few clusters reach Maven, or have GPUs to try it."""
+        return self.device != "cpu" or bool(self.image.maven)
+
+
+def folder_of_another(stage: str) -> Path:
+    """Folder of the package that has a stage which pyscale does not ship."""
+    package = others_stages()[stage].module.partition(".")[0]
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise UserError(
+            f"the stage {stage} is in the module {package}, but an image holds a package: put it "
+            "into a folder with an __init__.py"
+        )
+    return Path(next(iter(spec.submodule_search_locations)))
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +12,11 @@ import typer
 from pyscale.commandhelp import JSON, argument, group, helped, option, switch
 
 if TYPE_CHECKING:
-    from pyscale.images.lockfile import ImageFolder
+    from pyscale.images.lockfile import FoundImage, ImageFolder
 
 _helped = partial(helped, settings_are_defaults=True)
 image_app = group("Build, verify and pull images of the stages.", "pyscale image build")
+SHORT_SHA256 = 12
 
 
 def _known_names(incomplete: str) -> list[str]:
@@ -31,58 +32,59 @@ FOLDER = option("DIR", "Folder that holds the images.", "--images-folder")
 @image_app.command("list", **_helped("pyscale image list"))
 def list_images(images_folder: Path | None = FOLDER, json: bool = JSON) -> None:
     """List every image, its state, date and file."""
-    from pyscale.images.listing import listed_images
-    from pyscale.images.view import show_images
+    from pyscale.images.catalog import catalog
+    from pyscale.images.lockfile import look
 
     folder = _folder(images_folder)
-    images = listed_images(folder)
-    if json:
-        _print_json({"images_folder": folder.path, "images": images})
-    else:
-        show_images(images, folder.path)
+    names = dict.fromkeys((*catalog(), *folder.names()))
+    _show([look(folder, name) for name in names], folder, json=json)
 
 
 @image_app.command(**_helped("pyscale image build segment contact"))
 def build(
     names: list[str] | None = argument(
         "NAME",
-        "Images; default: those for CPUs whose parts are available here.",
+        "Images; default: those for CPUs that need no Maven repository.",
         autocompletion=_known_names,
     ),
     *,
-    mirror: str | None = option("URL", "Mirror of Debian.", show_default="this machine's"),
     base: str | None = option(
-        "docker://NAME@sha256:DIGEST|FILE.sif", "Base to build on in place of debootstrap's."
+        "URL|docker://NAME@sha256:DIGEST",
+        "Mirror of Debian, or image to build on.",
+        show_default="this machine's mirror",
     ),
-    wheels: Path | None = option("DIR", "Folder of wheels that were fetched before."),
     force: bool = switch("--force", "Also build what has not changed."),
     images_folder: Path | None = FOLDER,
 ) -> None:
     """Build images of what has changed, and lock them.
 
-    The exit code is 2 where a build fails or this machine cannot build, 3 where its disk fills
-    up; images that were finished before stay.
+    The exit code is 2 where a build fails or this machine cannot build; images that were finished
+    before stay.
     """
     from pyscale.console import talk
     from pyscale.images import build as building
-    from pyscale.images import catalog, parts, view
+    from pyscale.images.catalog import catalog, definitions
+    from pyscale.images.lockfile import look
     from pyscale.interruption import termination_as_interrupt
 
-    options = building.BuildOptions(base=base, mirror=mirror, wheels=wheels, force=force)
-    folder, named = _folder(images_folder), catalog.definitions(names or [])
+    folder, chosen = _folder(images_folder), definitions(names or [])
+    if not names:
+        chosen = [definition for definition in chosen if not definition.by_name_alone]
     with termination_as_interrupt():
-        chosen, left_out = (named, {}) if names else parts.buildable(folder, wheels, force=force)
-        took = building.build(chosen, folder, options)
-    for name, why in left_out.items():
-        talk(f"not built: {name}: {why}")
-    view.show_built(took, folder)
+        built = building.build(chosen, folder, base=base, force=force)
+    if not built:
+        talk("nothing to do: what these images are made from has not changed")
+    if not names:
+        left_out = [name for name, one in catalog().items() if one.by_name_alone]
+        talk(f"built only by name: {', '.join(left_out)}")
+    _show([look(folder, definition.name) for definition in chosen], folder)
 
 
 @image_app.command(**_helped("pyscale image verify"))
 def verify(
-    images: list[str] | None = argument(
-        "NAME|FILE.sif",
-        "Images, or any SIF; all that are here where none is given.",
+    names: list[str] | None = argument(
+        "NAME",
+        "Images; all that are here where none is given.",
         autocompletion=_known_names,
     ),
     images_folder: Path | None = FOLDER,
@@ -95,25 +97,20 @@ def verify(
     """
     from pyscale.data.progress import TerminalReport
     from pyscale.errors import UserError
-    from pyscale.images.lockfile import verdict_on, verdict_on_file
-    from pyscale.images.view import show_verdicts
+    from pyscale.images.catalog import catalog
+    from pyscale.images.lockfile import AS_LOCKED, look
+    from pyscale_stages.wording import did_you_mean
 
     folder, report = _folder(images_folder), TerminalReport()
-    named = images or folder.names()
-    if not named:
+    here = folder.names()
+    if not (names or here):
         raise UserError(f"{folder.path} holds no images: build or pull some first")
-    named = [name if _is_file_name(name) else _checked_name(name, folder) for name in named]
-    verdicts = [
-        verdict_on_file(Path(name), folder, report)
-        if _is_file_name(name)
-        else verdict_on(folder, name, report)
-        for name in named
-    ]
-    if json:
-        _print_json(verdicts)
-    else:
-        show_verdicts(verdicts)
-    if any(verdict.state != "as locked" for verdict in verdicts):
+    for name in names or ():
+        if name not in (known := {*catalog(), *here}):
+            raise UserError(f"unknown image {name!r}: {did_you_mean(name, known)}")
+    found = [look(folder, name, report) for name in names or here]
+    _show(found, folder, json=json)
+    if any(image.state not in AS_LOCKED for image in found):
         raise typer.Exit(1)
 
 
@@ -121,25 +118,19 @@ def verify(
 def pull(
     source: str = argument("oras://HOST/PATH[:TAG]", default=...),
     *,
-    as_name: str | None = option("NAME", "Name for it.", "--as", show_default="that of its labels"),
     sha256: str | None = option("SHA256", "Install nothing but this SIF."),
-    replace: bool = switch("--replace", "Replace an image that differs from it."),
-    no_https: bool = switch("--no-https", "Use plain http, as for a registry on loopback."),
     images_folder: Path | None = FOLDER,
 ) -> None:
-    """Fetch an image from a registry, and lock it."""
-    from pyscale.console import talk
+    """Fetch an image from a registry, and lock it in place of the one that has its name."""
     from pyscale.images.engine import find_engine
-    from pyscale.images.pull import PullOptions
+    from pyscale.images.lockfile import look
     from pyscale.images.pull import pull as pull_image
     from pyscale.interruption import termination_as_interrupt
 
-    options = PullOptions(as_name, sha256, replace=replace, no_https=no_https)
     folder = _folder(images_folder)
     with termination_as_interrupt():
-        name, locked = pull_image(folder, source, find_engine(), options)
-    talk(f"{name} has sha256 {locked.sha256}, as {folder.lock_file} now says")
-    typer.echo(folder.sif(name))
+        name = pull_image(folder, source, find_engine(), sha256)
+    _show([look(folder, name)], folder)
 
 
 def _folder(images_folder: Path | None) -> ImageFolder:
@@ -149,25 +140,33 @@ def _folder(images_folder: Path | None) -> ImageFolder:
     return ImageFolder(load_settings(images_folder=images_folder).images_folder)
 
 
-def _is_file_name(text: str) -> bool:
-    return text.endswith(".sif") or os.sep in text
+def _show(images: Sequence[FoundImage], folder: ImageFolder, *, json: bool = False) -> None:
+    """Print images with their states, and what is to be done about those that are here."""
+    from pydantic_core import to_json
+    from rich.filesize import decimal
+    from rich.table import Table
+    from rich.text import Text
 
+    from pyscale.console import answer, talk
 
-def _checked_name(name: str, folder: ImageFolder) -> str:
-    """Return the name of an image that pyscale knows, or that is in the folder."""
-    from pyscale.errors import UserError
-    from pyscale.images.catalog import catalog
-    from pyscale_stages.wording import did_you_mean
-
-    known = {*catalog(), *folder.names()}
-    if name not in known:
-        raise UserError(f"unknown image {name!r}: {did_you_mean(name, known)}")
-    return name
-
-
-def _print_json(value: object) -> None:
-    import json
-
-    from pydantic_core import to_jsonable_python
-
-    typer.echo(json.dumps(to_jsonable_python(value), indent=2))
+    if json:
+        told = {"images_folder": folder.path, "images": images}
+        typer.echo(to_json(told, indent=2))
+        return
+    table = Table("image", "stage", "device", "state", "size", "built", "sha256", box=None)
+    for image in images:
+        lock = image.lock if image.size_bytes is not None else None
+        table.add_row(
+            image.name,
+            image.stage or "?",
+            image.device or "?",
+            image.state,
+            "" if image.size_bytes is None else decimal(image.size_bytes),
+            "" if lock is None else f"{lock.built_utc:%Y-%m-%d %H:%M} UTC",
+            "" if lock is None else lock.sha256[:SHORT_SHA256],
+        )
+    answer(Text(f"images in {folder.path}"))
+    answer(table)
+    for image in images:
+        if image.sentence and image.state != "absent":
+            talk(image.sentence)

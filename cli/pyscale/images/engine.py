@@ -1,31 +1,31 @@
-"""Apptainer, which builds and runs images, and what builds need beside.
-
-Each function `lack_of_…` answers one question with a `Lack`, or None where all is well. Places to
-look are arguments, so that other machines can be tried.
-"""
+"""Apptainer, which builds and runs images, and what an image tells it of itself."""
 
 from __future__ import annotations
 
+import json
 import os
-import platform
-import pwd
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import Field
-
+from pyscale.errors import UserError
 from pyscale.processes import ran
-from pyscale_stages.contract import Record
 from pyscale_stages.errors import MissingPart
 
 IMAGE_PYTHON = "/opt/pyscale/venv/bin/python"
 EXIT_CONTAINER = 255
 """Exit code of a container program that did not come as far as the task; no stage has it."""
 PROGRAM = "apptainer"
+UNKNOWN = "unknown"
+"""What a label says where a fact is not known."""
+PREFIX = "org.pyscale."
+"""What the names of pyscale's own labels begin with; `containers/stage.def` gives them."""
+PATIENCE_S = 30.0
+"""How long the container program may clean up after it was told to end."""
 _VERSION_ANSWER = re.compile(rf"{PROGRAM} version (\d\S*)")
 
 
@@ -53,6 +53,16 @@ class Engine:
         """Run something inside an image, and return what it said."""
         return ran(self.command("exec", *arguments))
 
+    def labels_of(self, sif: Path) -> dict[str, str]:
+        """All labels of an image; UserError where the file is not one."""
+        answer = ran([self.program, "inspect", "--json", "--labels", str(sif)])
+        try:
+            labels = json.loads(answer.stdout)["data"]["attributes"]["labels"]
+        except (ValueError, KeyError, TypeError) as error:
+            said = answer.stderr.strip().rpartition("\n")[2] or "no answer"
+            raise UserError(f"{sif} is not a SIF image ({said}): build or pull it again") from error
+        return dict(labels or {})
+
 
 def find_engine() -> Engine:
     """The container program of this machine; MissingPart where there is none, or it fails."""
@@ -76,153 +86,27 @@ def find_engine() -> Engine:
     return Engine(found, told[1])
 
 
-LOCKED_ARCHITECTURE = "x86_64"
-"""Machine that the locks name wheels for."""
-
-IDS_OF_A_SYSTEM = 65536
-"""User ids that a Debian system may use: 0 to `nobody`, 65534, and one more."""
-
-_STAFF = "ask the cluster's staff, or build elsewhere and copy or pull the images"
-
-
-class Lack(Record):
-    """One thing that is missing."""
-
-    part: str = Field(description="Stable name of what was looked for")
-    sentence: str = Field(description="What is wrong, and where")
-    remedy: str = Field(description="What to do")
-
-    def __str__(self) -> str:
-        return f"{self.sentence}: {self.remedy}"
-
-
-def lacks_for_building(folder: Path, needed_bytes: int, *, debootstrap: bool) -> list[Lack]:
-    """All that stands in the way of a build, beside the container program itself.
-
-    The build takes `needed_bytes` at most in the folder of the images; `debootstrap`: makes a base.
-    """
-    answers: Iterable[Lack | None] = (
-        lack_of_architecture(),
-        lack_of_user_namespaces(),
-        lack_of_id_ranges(),
-        lack_of_programs(("mksquashfs", "unsquashfs"), "squashfs-tools"),
-        lack_of_programs(("newuidmap", "newgidmap"), "uidmap"),
-        lack_of_programs(("debootstrap",), "debootstrap") if debootstrap else None,
-        lack_of_space(folder, needed_bytes),
-    )
-    return [answer for answer in answers if answer is not None]
+def run_aloud(command: Sequence[str], place: Path, environment: Mapping[str, str]) -> int:
+    """Let the container program work in a folder, with its words on stderr; its exit code."""
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr,
+        cwd=place,
+        env=dict(environment),
+        # Modes of files in an image must not depend on the umask of whoever builds it.
+        umask=0o022,
+    ) as process:
+        try:
+            return process.wait()
+        except BaseException:
+            # It cleans up when it is told to end, as it does not when it is killed.
+            process.terminate()
+            process.wait(PATIENCE_S)
+            raise
 
 
-def lack_of_architecture(machine: str | None = None) -> Lack | None:
-    """Whether the locks name wheels for this kind of machine."""
-    machine = machine or platform.machine()
-    if machine == LOCKED_ARCHITECTURE:
-        return None
-    return Lack(
-        part="architecture",
-        sentence=f"this machine is {machine}, but the images' locks are for {LOCKED_ARCHITECTURE}",
-        remedy=f"build on a {LOCKED_ARCHITECTURE} machine, or use --runtime native here",
-    )
-
-
-def lack_of_user_namespaces(
-    kernel: Path = Path("/proc/sys"), *, is_root: bool | None = None
-) -> Lack | None:
-    """Whether this user may make a user namespace, in which a build is root."""
-    root = os.geteuid() == 0 if is_root is None else is_root
-    if _number(kernel / "user" / "max_user_namespaces") == 0:
-        return _no_namespaces(
-            "/proc/sys/user/max_user_namespaces is 0", "user.max_user_namespaces=15000"
-        )
-    if not root and _number(kernel / "kernel" / "unprivileged_userns_clone") == 0:
-        return _no_namespaces(
-            "/proc/sys/kernel/unprivileged_userns_clone is 0", "kernel.unprivileged_userns_clone=1"
-        )
-    if _number(kernel / "kernel" / "apparmor_restrict_unprivileged_userns") == 1:
-        # AppArmor may still allow it to the container program by name: only its own try tells.
-        return None
-    unshare = shutil.which("unshare")
-    if unshare is None:
-        return None
-    tried = ran([unshare, "--user", "true"])
-    if tried.returncode == 0:
-        return None
-    return _no_namespaces(tried.stderr.strip() or "the kernel refuses them", None)
-
-
-def lack_of_id_ranges(user: str | None = None, etc: Path = Path("/etc")) -> Lack | None:
-    """Whether this user has a range of ids to give to the users inside an image."""
-    try:
-        name, number = (user, None) if user else (pwd.getpwuid(os.geteuid()).pw_name, os.geteuid())
-    except KeyError:
-        name, number = str(os.geteuid()), os.geteuid()
-    for file in (etc / "subuid", etc / "subgid"):
-        if _largest_range(file, {name, str(number)}) < IDS_OF_A_SYSTEM:
-            return Lack(
-                part="id ranges",
-                sentence=f"{file} gives the user {name} no range of {IDS_OF_A_SYSTEM} ids, which "
-                "builds need",
-                remedy="let an administrator run `usermod --add-subuids 200000-265535 "
-                f"--add-subgids 200000-265535 {name}` (with numbers that are free)",
-            )
-    return None
-
-
-def lack_of_programs(
-    names: Iterable[str], package: str, find: Callable[[str], str | None] = shutil.which
-) -> Lack | None:
-    """Whether programs are on PATH, which one package brings."""
-    # In Debian /usr/sbin is not on the PATH of users.
-    absent = [name for name in names if find(name) is None and find(f"/usr/sbin/{name}") is None]
-    if not absent:
-        return None
-    return Lack(
-        part=package,
-        sentence=f"not on PATH, but needed to build images: {' and '.join(absent)}",
-        remedy=f"install the package {package!r} (Debian's name)",
-    )
-
-
-def lack_of_space(folder: Path, needed_bytes: int) -> Lack | None:
-    """Whether the disk of a folder, which need not exist yet, has room."""
-    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    free = shutil.disk_usage(existing).free
-    if free >= needed_bytes:
-        return None
-    return Lack(
-        part="space",
-        sentence=f"the disk of {folder} has {free / 2**30:.1f} GiB left, but a build takes up "
-        f"to {needed_bytes / 2**30:.1f} GiB",
-        remedy="free space, or name another folder by the setting images_folder",
-    )
-
-
-def _no_namespaces(why: str, setting: str | None) -> Lack:
-    how = f"let an administrator run `sysctl -w {setting}`" if setting else _STAFF
-    return Lack(
-        part="user namespaces",
-        sentence=f"this user cannot create user namespaces on this machine ({why}), which builds "
-        "without privileges need",
-        remedy=how,
-    )
-
-
-def _number(path: Path) -> int | None:
-    try:
-        return int(path.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return None
-
-
-def _largest_range(file: Path, owners: set[str]) -> int:
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return 0
-    counts = [0]
-    for line in lines:
-        owner, _, rest = line.partition(":")
-        count = rest.partition(":")[2].strip()
-        if owner.strip() in owners and count.isdigit():
-            counts.append(int(count))
-    return max(counts)
+def commit_in(labels: Mapping[str, str]) -> str | None:
+    """Commit of the stage code in an image, by its labels, where it is known."""
+    commit = labels.get(f"{PREFIX}git_commit", UNKNOWN)
+    return None if commit == UNKNOWN else commit

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import platform
-from contextlib import AbstractContextManager
-from datetime import datetime
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
+from pyscale.console import talk
 from pyscale.data.progress import Report, SilentReport
-from pyscale.errors import A_FILE, FULL, READ_ONLY, Sayings, UserError, disk_errors_explained
-from pyscale.filelocks import file_lock
+from pyscale.errors import UserError, problems_told, refused_by_disk
+from pyscale.filelocks import claimed, file_lock
+from pyscale.images.catalog import catalog
+from pyscale.images.content import content_sha256, file_sha256
+from pyscale.images.engine import PREFIX, PROGRAM, UNKNOWN, commit_in
 from pyscale_stages import hashing
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
-from pyscale_stages.errors import ResourceExhausted
-from pyscale_stages.wording import first_problem
 
 LOCK_NAME = "images.lock"
+_ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
+"""Names that machines give themselves, by those of container programs."""
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -36,6 +43,33 @@ class LockedImage(Record):
     engine: str = Field(description="Program and version that built it")
     architecture: str = Field(description="Machine that it runs on, as `uname -m` tells it")
     origin: str = Field("built here", description="Where it came from, if it was pulled")
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What the image says of itself, so that no container program need be asked."""
+        return {
+            f"{PREFIX}version": self.pyscale_version,
+            f"{PREFIX}git_commit": self.git_commit or UNKNOWN,
+            f"{PREFIX}lock_sha256": self.lock_sha256,
+            f"{PREFIX}content_sha256": self.content_sha256,
+        }
+
+
+def _lock_entry(sif: Path, labels: Mapping[str, str], origin: str) -> LockedImage:
+    """Describe an image that has come to be, by its bytes and by its labels."""
+    architecture = labels.get("org.label-schema.build-arch", "")
+    return LockedImage(
+        sha256=sha256_of(sif),
+        size_bytes=sif.stat().st_size,
+        content_sha256=labels.get(f"{PREFIX}content_sha256", ""),
+        pyscale_version=labels.get(f"{PREFIX}version", ""),
+        git_commit=commit_in(labels),
+        lock_sha256=labels.get(f"{PREFIX}lock_sha256", ""),
+        built_utc=datetime.now(UTC).replace(microsecond=0),
+        engine=f"{PROGRAM} {labels.get('org.label-schema.usage.apptainer.version', '?')}",
+        architecture=_ARCHITECTURES.get(architecture, architecture),
+        origin=origin,
+    )
 
 
 class ImagesLock(Record):
@@ -56,18 +90,14 @@ class ImageFolder:
         """File of an image."""
         return self.path / f"{name}.sif"
 
-    def sifs(self) -> list[Path]:
-        """Every image file that lies in the folder."""
-        return sorted(path for path in self.path.glob("*.sif") if not path.name.startswith("."))
-
     def names(self) -> list[str]:
         """Every image that the lock names or that lies in the folder."""
-        return sorted({*self.read_lock().images, *(sif.stem for sif in self.sifs())})
+        return sorted({*self.read_lock().images, *(sif.stem for sif in self.path.glob("*.sif"))})
 
     def read_lock(self) -> ImagesLock:
         """Read the lock; an absent one locks nothing."""
         try:
-            return ImagesLock.model_validate_json(self.lock_file.read_bytes())
+            text = self.lock_file.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return ImagesLock()
         except OSError as error:
@@ -75,59 +105,83 @@ class ImageFolder:
                 f"{self.lock_file} cannot be read ({error.strerror}): change its permissions, "
                 "or name another images_folder"
             ) from error
-        except ValidationError as error:
-            raise UserError(
-                f"{self.lock_file} is not a lock of images ({first_problem(error, ImagesLock)}): "
-                "remove it and build or pull the images again"
-            ) from error
+        after = "): remove it and build or pull the images again"
+        with problems_told(ImagesLock, f"{self.lock_file} is not a lock of images (", after):
+            return ImagesLock.model_validate_json(text)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Write into the folder, made where it is absent; what its disk refuses is a sentence."""
+        with refused_by_disk(
+            f"{self.path} cannot be written ({{why}}): change its permissions, or name another "
+            "folder by the setting images_folder"
+        ):
+            self.path.mkdir(parents=True, exist_ok=True)
+            yield
+
+    def install(
+        self, made: Path, name: str, labels: Mapping[str, str], origin: str = "built here"
+    ) -> None:
+        """Give an image its place, which one before makes way for, and lock it."""
+        locked = _lock_entry(made, labels, origin)
+        made.replace(self.sif(name))
+        # Last, so that an image which a killed build left is not taken for a current one.
+        self.record(name, locked)
 
     def record(self, name: str, image: LockedImage) -> None:
         """Lock an image, beside those that others lock at the same moment."""
-        self.make()
-        with folder_errors_explained(self.path), file_lock(self.path / f".{LOCK_NAME}.busy"):
+        with self.writing(), file_lock(self.path / f".{LOCK_NAME}.busy"):
             images = self.read_lock().images | {name: image}
             lock = ImagesLock(images=dict(sorted(images.items())))
             write_atomically(self.lock_file, lock.model_dump_json(indent=1) + "\n")
 
-    def make(self) -> None:
-        """Make the folder where it is absent."""
-        with folder_errors_explained(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
+    @contextmanager
+    def place(self) -> Iterator[Path]:
+        """A place on the images' disk for one build or pull at a time, empty before and after."""
+        place = self.path / "building"
+
+        def waiting() -> None:
+            talk(f"waiting for another build or pull in {self.path}")
+
+        with self.writing(), claimed(file_lock(self.path / ".building.busy"), waiting):
+            # What a killed one left.
+            remove(place)
+            place.mkdir()
+            try:
+                yield place
+            finally:
+                remove(place)
 
 
-_OTHER = "name another folder by the setting images_folder"
-_REFUSALS: Sayings = (
-    (
-        FULL,
-        ResourceExhausted,
-        "the disk of {folder} filled up: free space there and run the same command again",
-    ),
-    (
-        READ_ONLY,
-        UserError,
-        "{where} is not writable for this user: change its permissions, or " + _OTHER,
-    ),
-    (A_FILE, UserError, "{where} is a file, but a folder is needed there: " + _OTHER),
-    ("No such file", UserError, "{where} does not exist and cannot be made: " + _OTHER),
-)
+def remove(place: Path) -> None:
+    """Remove a folder with all that a build left in it, of other users too."""
+    shutil.rmtree(place, ignore_errors=True)
+    if place.exists():
+        # An unpacked image has files of other users, whom this one is in a namespace alone.
+        command = ["unshare", "--map-root-user", "--map-auto", "rm", "-rf", str(place)]
+        subprocess.run(command, check=True)
 
 
-def folder_errors_explained(folder: Path) -> AbstractContextManager[None]:
-    """Turn what the disk refuses inside the block into a sentence."""
-    return disk_errors_explained(folder, _REFUSALS)
+State = Literal["current", "out of date", "absent", "unlocked", "changed", "foreign"]
+AS_LOCKED: tuple[State, ...] = ("current", "out of date")
 
 
-State = Literal["as locked", "absent", "unlocked", "foreign", "changed"]
-
-
-class Verdict(Record):
-    """What became of one image."""
+class FoundImage(Record):
+    """One image of a folder, and how it stands."""
 
     name: str
-    file: Path
-    state: State
+    stage: str | None = Field(description="None where no stage declares it")
+    device: str | None
+    state: State = Field(
+        description="current; out of date: its definition, Python lock or stage code has changed "
+        "since; unlocked: the lock does not name it; changed: its file is not the locked one; "
+        "foreign: it is for another kind of machine"
+    )
     sentence: str = Field("", description="What is wrong and what to do; empty where all is well")
+    path: Path
+    size_bytes: int | None
     sha256: str | None = Field(None, description="Of the file, where all of it was read")
+    lock: LockedImage | None = Field(description="What the lock says of it")
 
 
 def sha256_of(sif: Path, report: Report | None = None) -> str:
@@ -141,73 +195,62 @@ def sha256_of(sif: Path, report: Report | None = None) -> str:
         ) from error
 
 
-def verify_image(folder: ImageFolder, name: str, report: Report | None = None) -> LockedImage:
-    """Make sure that an image is the locked one, whole, and for this machine."""
-    verdict = verdict_on(folder, name, report)
-    if verdict.state != "as locked":
-        raise UserError(verdict.sentence)
-    return folder.read_lock().images[name]
+def look(folder: ImageFolder, name: str, read: Report | None = None) -> FoundImage:
+    """How an image stands, by its size; by all its bytes where `read` hears of their reading."""
+    sif, locked, known = folder.sif(name), folder.read_lock().images.get(name), catalog().get(name)
+    found = FoundImage(
+        name=name,
+        stage=known and known.stage,
+        device=known and known.device,
+        state="current",
+        path=sif,
+        size_bytes=sif.stat().st_size if sif.is_file() else None,
+        lock=locked,
+    )
 
-
-def verdict_on_file(sif: Path, folder: ImageFolder, report: Report | None = None) -> Verdict:
-    """Compare any SIF with the lock that lies beside it, else with that of `folder`.
-
-    It goes by its file's name, or else by an image of the lock that has its bytes.
-    """
-    beside = ImageFolder(sif.parent)
-    locked_by = beside if beside.lock_file.is_file() else folder
-    images = locked_by.read_lock().images
-    name = sif.stem
-    if name not in images and sif.is_file():
-        found = sha256_of(sif, report)
-        name = next((each for each, one in images.items() if one.sha256 == found), name)
-    return verdict_on(locked_by, name, report, sif)
-
-
-def verdict_on(
-    folder: ImageFolder, name: str, report: Report | None = None, file: Path | None = None
-) -> Verdict:
-    """Compare an image of a folder, or another file, with the folder's lock."""
-    sif = file or folder.sif(name)
-
-    def verdict(state: State, sentence: str, sha256: str | None = None) -> Verdict:
-        return Verdict(name=name, file=sif, state=state, sentence=sentence, sha256=sha256)
+    def told(state: State, sentence: str) -> FoundImage:
+        return found.model_copy(update={"state": state, "sentence": sentence})
 
     again = f"run `pyscale image build {name} --force`, or pull the image again"
-    locked = folder.read_lock().images.get(name)
-    if not sif.is_file():
-        return verdict(
-            "absent",
-            f"no image {name} at {sif}: run `pyscale image build {name}`, or pull it",
+    if found.size_bytes is None:
+        return told(
+            "absent", f"no image {name} at {sif}: run `pyscale image build {name}`, or pull it"
         )
     if locked is None:
-        return verdict(
+        return told(
             "unlocked",
             f"{folder.lock_file} has no entry for {name}, so {sif} cannot be verified: {again}, "
             f"or copy its {LOCK_NAME} along with it",
-            sha256_of(sif, report),
         )
     here = platform.machine()
     if locked.architecture != here:
-        return verdict(
+        return told(
             "foreign",
             f"{sif} is for {locked.architecture}, but this machine is {here}: build or pull an "
             f"image for {here}",
         )
-    size_bytes = sif.stat().st_size
-    if size_bytes != locked.size_bytes:
-        # A wrong size says enough: there is no need to read the file.
-        return verdict(
+    if found.size_bytes != locked.size_bytes:
+        return told(
             "changed",
-            f"{sif} has {size_bytes} bytes, but {folder.lock_file} records "
+            f"{sif} has {found.size_bytes} bytes, but {folder.lock_file} records "
             f"{locked.size_bytes}: {again}",
         )
-    found = sha256_of(sif, report)
-    if found != locked.sha256:
-        return verdict(
-            "changed",
-            f"{sif} has sha256 {found[:12]}…, but {folder.lock_file} records "
-            f"{locked.sha256[:12]}…: {again}",
-            found,
+    if read is not None:
+        sha256 = sha256_of(sif, read)
+        found = found.model_copy(update={"sha256": sha256})
+        if sha256 != locked.sha256:
+            return told(
+                "changed",
+                f"{sif} has sha256 {sha256[:12]}…, but {folder.lock_file} records "
+                f"{locked.sha256[:12]}…: {again}",
+            )
+    if known is not None and content_sha256(known) != locked.content_sha256:
+        changed = "definition or stage code"
+        if file_sha256(known.lock_file) != locked.lock_sha256:
+            changed = "Python lock"
+        return told(
+            "out of date",
+            f"{sif} is older than this pyscale, as its {changed} has changed since: run `pyscale "
+            f"image build {name}`",
         )
-    return verdict("as locked", "", found)
+    return found

@@ -5,16 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyscale.console import talk
 from pyscale.errors import UserError
-from pyscale.images.catalog import ImageDefinition, catalog
-from pyscale.images.listing import is_current
-from pyscale.images.lockfile import ImageFolder
+from pyscale.images.catalog import ImageDefinition
 from pyscale.processes import ran
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.hashing import sha256_of
@@ -41,16 +37,6 @@ def fetch_wheels(definition: ImageDefinition, wheels: Path) -> None:
     What lies there with the right hash is kept, and a complete folder needs no network.
     """
     lock = definition.lock_file
-    if not lock.is_file():
-        raise UserError(
-            f"the image {definition.name} has no lock ({lock}): run `make locks` in a checkout, "
-            "or install pyscale again"
-        )
-    if find_spec("pip") is None:
-        raise MissingPart(
-            f"fetching wheels needs pip, which {sys.executable} lacks: run `{sys.executable} -m "
-            "ensurepip`"
-        )
     wheels.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps"]
     command += [*platform_options(), "--require-hashes", "--no-input", "--requirement", str(lock)]
@@ -61,8 +47,8 @@ def fetch_wheels(definition: ImageDefinition, wheels: Path) -> None:
     if subprocess.run(command, stdout=sys.stderr, check=False).returncode != 0:
         raise UserError(
             f"the wheels of {definition.name} cannot be fetched as {lock} names them (pip says why "
-            "above): connect to the network, set PIP_INDEX_URL or PIP_FIND_LINKS to where they "
-            "are, or name a folder that was filled elsewhere by --wheels"
+            "above): connect to the network, or set PIP_INDEX_URL or PIP_FIND_LINKS to where they "
+            "are"
         )
 
 
@@ -70,80 +56,36 @@ JARS_RECORD = "sha256.txt"
 """Checksums of jars beside them, as they were fetched."""
 
 
-def fetch_jars(definition: ImageDefinition, folder: Path) -> None:
-    """Bring the jars of an image's Maven coordinates, and all they need, into `folder/NAME/jars`.
-
-    A folder that was put there by hand is taken as it is, where its checksums are as locked.
-    """
-    jars = folder / definition.name / "jars"
-    if not jars.is_dir():
-        talk(f"asking Maven for {', '.join(definition.image.maven)}")
-        jars.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".jars-", dir=jars.parent) as scratch:
-            fetched = Path(scratch) / "jars"
-            fetched.mkdir()
-            _resolve(definition, jars, Path(scratch), fetched)
-            (fetched / JARS_RECORD).write_text(jars_text(fetched), encoding="utf-8")
-            fetched.rename(jars)
-    lock = definition.jars_lock_file
-    expected = lock if lock.is_file() else jars / JARS_RECORD
-    if expected.is_file() and expected.read_text(encoding="utf-8") != jars_text(jars):
-        raise UserError(
-            f"jars in {jars} differ from {expected}: remove the folder to fetch them again, or put "
-            "the right ones there"
-        )
-    if not lock.is_file():
-        talk(f"warning: no locked checksums for the jars of {definition.name}: see {JARS_RECORD}")
-
-
-def jars_text(jars: Path) -> str:
-    """Checksums of all jars in a folder and below, as sha256sum writes them."""
-    paths: Iterable[Path] = sorted(jars.rglob("*.jar"))
-    return "".join(f"{sha256_of(path)}  {path.relative_to(jars).as_posix()}\n" for path in paths)
-
-
-def _resolve(definition: ImageDefinition, jars: Path, scratch: Path, fetched: Path) -> None:
+def fetch_jars(definition: ImageDefinition, jars: Path) -> None:
+    """Bring the jars of an image's Maven coordinates, and all they need, into a new folder."""
     maven = definition.image.maven
     try:
         import jgo
     except ModuleNotFoundError as error:
         raise MissingPart(
             f"fetching the jars of {definition.name} needs jgo, which is not installed here: "
-            f"{how_to_install('track_trackmate')}, or put the jars into {jars}"
+            f"{how_to_install('track_trackmate')}"
         ) from error
-    try:
-        environment = jgo.build("+".join(maven), cache_dir=scratch / "cache")
-        for jar in environment.classpath:
-            shutil.copyfile(jar, fetched / Path(jar).name)
-    # The resolver has errors of several libraries, and no common one.
-    except Exception as error:
+    talk(f"asking Maven for {', '.join(maven)}")
+    jars.mkdir()
+    with TemporaryDirectory(dir=jars.parent) as cache:
+        try:
+            for jar in jgo.build("+".join(maven), cache_dir=Path(cache)).classpath:
+                shutil.copyfile(jar, jars / Path(jar).name)
+        # The resolver has errors of several libraries, and no common one.
+        except Exception as error:
+            raise UserError(
+                f"the jars of {definition.name} ({', '.join(maven)}) could not be fetched from "
+                f"Maven ({type(error).__name__}): connect to the network, or build elsewhere and "
+                "pull the image"
+            ) from error
+    text = "".join(f"{sha256_of(path)}  {path.name}\n" for path in sorted(jars.glob("*.jar")))
+    (jars / JARS_RECORD).write_text(text, encoding="utf-8")
+    lock = definition.jars_lock_file
+    if not lock.is_file():
+        talk(f"warning: no locked checksums for the jars of {definition.name}: {lock} is absent")
+    elif lock.read_text(encoding="utf-8") != text:
         raise UserError(
-            f"the jars of {definition.name} ({', '.join(maven)}) could not be fetched from Maven "
-            f"({type(error).__name__}): connect to the network, or put them with their "
-            f"dependencies into {jars}"
-        ) from error
-
-
-def buildable(
-    folder: ImageFolder, wheels: Path | None, *, force: bool
-) -> tuple[list[ImageDefinition], dict[str, str]]:
-    """Images for CPUs whose parts are within reach, and a sentence for each that is left out.
-
-    Few clusters reach a Maven repository, while every build needs a package index: only what
-    lacks the first is left out, and what lacks the second fails.
-    """
-    chosen, left_out = [], {}
-    for definition in catalog().values():
-        why = None
-        if definition.device != "cpu":
-            why = f"it is for {definition.device}: name it to build it"
-        elif definition.image.maven and (force or not is_current(folder, definition)):
-            try:
-                fetch_jars(definition, wheels or folder.path / "parts")
-            except (UserError, MissingPart) as error:
-                why = str(error)
-        if why is None:
-            chosen.append(definition)
-        else:
-            left_out[definition.name] = why
-    return chosen, left_out
+            f"the jars that Maven gave for {definition.name} differ from {lock}: name a Maven "
+            "repository that has the locked ones, or remove the lock to take these"
+        )

@@ -9,12 +9,12 @@ from contextlib import contextmanager, suppress
 from pyscale.data.ensure import find_movie, find_own_data
 from pyscale.errors import UserError
 from pyscale.evaluation.runreport import report_run
-from pyscale.executors.placement import local_placement
 from pyscale.executors.protocol import Executor
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.pull import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.trialrunner import TrialRunner
+from pyscale.planning.placement import local_placement
 from pyscale.planning.plan import Plan
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan

@@ -26,7 +26,7 @@ from pyscale.report.results import Results
 from pyscale.sbatch.held import Held, HeldTrials, held_trials
 from pyscale.slurm.absence import persist
 from pyscale.slurm.accounts import ends_of
-from pyscale.slurm.queue import SlurmSilent, cancel, job_name, job_of
+from pyscale.slurm.queue import SlurmSilent, cancel, job_name
 from pyscale.store.allocations import (
     Allocated,
     Allocations,
@@ -191,7 +191,7 @@ class Holder:
             return
         ends, cancelled = ends_of(untold), []
         for job_id in sorted(untold):
-            known, end = job_of(self._book.look(), job_id), ends.get(job_id)
+            known, end = self._book.look().get(job_id), ends.get(job_id)
             state = end.state if end else known.state if known else ""
             node = (end.node if end else "") or (known.node if known else "")
             how = f"job {job_id} {ENDS.get(state, 'ended, and Slurm does not say why')}"
@@ -227,7 +227,7 @@ class Holder:
         """Submit as many allocations as the trials left need, each after the one before."""
         left = trials_left(self._run, Course(self._journal.read()))
         for one in held_trials(self._run.plan, self._site):
-            own = [trial for trial in left if trial.entry in one.entries]
+            own = [trial for trial in left if trial in one.trials]
             for time_min in times_of(self._run.plan, self._site, own, one.held) if own else ():
                 persist(
                     partial(self._submit_one, one, time_min),
@@ -265,6 +265,7 @@ class Holder:
                 submit_utc=datetime.now(UTC),
                 after=after,
                 entries=one.entries,
+                workers=one.workers,
             )
             write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
             nodes = "1 node" if held.nodes_option == "1" else f"{held.nodes_option} nodes"

@@ -58,13 +58,14 @@ def pilot(run: RunFolder) -> bool:
             journal.append("run_stopped", detail=detail)
             return False
         journal.append("pilot_started", job_ids=(job_id,), detail=f"on {node_name()}")
-        own = allocations.jobs[known.index(job_id)].entries
-        if waits_for := _unmade_input(run.plan, left, own):
+        job = allocations.jobs[known.index(job_id)]
+        own = [trial for trial in left if job.runs(trial.entry, trial.workers)]
+        if waits_for := _unmade_input(left, own):
             detail = f"{waits_for} is not there: the job before ended early"
             journal.append("allocation_ended", job_ids=(job_id,), detail=detail)
             return True
         try:
-            _work_off(run, job_id, [trial for trial in left if trial.entry in own])
+            _work_off(run, job_id, own)
         except UserError as error:
             journal.append("run_stopped", detail=str(error))
         except (AllocationEndedError, KeyboardInterrupt):
@@ -73,7 +74,7 @@ def pilot(run: RunFolder) -> bool:
         course = Course(journal.read())
         if trials_left(run, course):
             if job_id in course.allocations:
-                detail = "its trials have ended; those of other nodes are left"
+                detail = "its trials have ended; those of other jobs are left"
                 journal.append("allocation_ended", job_ids=(job_id,), detail=detail)
             return True
         journal.append("run_finished")
@@ -96,12 +97,12 @@ def _was_cancelled(job_id: str) -> bool:
     return end is not None and end.state == "CANCELLED"
 
 
-def _unmade_input(plan: Plan, left: Sequence[Trial], own: Sequence[str]) -> str | None:
-    """An entry of other nodes that trials of entries read from and that has trials left."""
-    waiting = {trial.entry for trial in left}
-    steps = [plan.suite.stages[entry] for entry in waiting.intersection(own)]
-    sources = {source for step in steps for source in step.inputs.values()}
-    return min(sources & waiting.difference(own), default=None)
+def _unmade_input(left: Sequence[Trial], own: Sequence[Trial]) -> str | None:
+    """A trial of another job that is left, and whose output trials of this one read."""
+    waiting = {trial.id for trial in left}.difference(trial.id for trial in own)
+    needed = {item.from_trial for trial in own for item in trial.inputs if item.from_trial}
+    baselines = {trial.reference_trial for trial in own if trial.compared}
+    return min((needed | baselines) & waiting, default=None)
 
 
 def trials_left(run: RunFolder, course: Course) -> list[Trial]:

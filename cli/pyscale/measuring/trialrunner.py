@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from pyscale.errors import UserError
+from pyscale.executors.background_load import look_around
+from pyscale.executors.page_cache import bring_inputs_to
 from pyscale.executors.protocol import WINDOWS, Batch, Executor
-from pyscale.measuring.background_load import look_around
-from pyscale.measuring.page_cache import bring_inputs_to
 from pyscale.measuring.taskwriter import TaskWriter
 from pyscale.measuring.trialrecords import Failure, TrialRecords, is_complete
 from pyscale.planning.plan import Trial

@@ -6,11 +6,11 @@ from functools import cache
 from pathlib import Path
 
 from pyscale.executors.local import LocalExecutor
-from pyscale.executors.placement import local_placement
 from pyscale.executors.protocol import Executor
 from pyscale.measuring.benchmark import benchmark
 from pyscale.measuring.holding import Holder
 from pyscale.measuring.pilot import pilot
+from pyscale.planning.placement import local_placement
 from pyscale.store.allocations import is_followed
 from pyscale.store.folder import RunFolder
 

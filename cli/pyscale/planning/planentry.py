@@ -11,8 +11,7 @@ from pydantic import JsonValue
 
 from pyscale.errors import UserError, problems_told
 from pyscale.images.catalog import image_for
-from pyscale.images.engine import find_engine
-from pyscale.images.labels import PREFIX, labels_of
+from pyscale.images.engine import PREFIX, find_engine
 from pyscale.planning.gridaxes import IMAGE, version_at
 from pyscale.planning.plan import Trial, TrialInput
 from pyscale.planning.suite import MOVIE, SLIDES, TRUTH, Suite, SuiteStage
@@ -196,7 +195,7 @@ def _params(
 def _refuse_image(entry: str, stage: Stage, file: Path | None) -> None:
     """Raise where a version of an entry is an image of another stage."""
     assert file is not None
-    of = labels_of(file, find_engine()).get(f"{PREFIX}stage", "another program")
+    of = find_engine().labels_of(file).get(f"{PREFIX}stage", "another program")
     if of != stage.name:
         raise UserError(
             f"{file} is an image of {of}, and {entry} runs {stage.name}: add --only with entries "

@@ -9,14 +9,14 @@ from pydantic import JsonValue
 
 from pyscale.console import talk
 from pyscale.errors import UserError
-from pyscale.executors.placement import is_apple_silicon, visible_gpus
 from pyscale.planning.grid import Cores, unfolded
 from pyscale.planning.gridaxes import AXES_OF_ALL, DEVICE, THREADS, WHOLE, Grid
+from pyscale.planning.joboptions import asked_at, speaks_of_gpus
+from pyscale.planning.placement import is_apple_silicon, visible_gpus
 from pyscale.planning.sites import Site
 from pyscale.planning.suite import ALL_CORES, GridValue, Suite, load_suite
 from pyscale.planning.traits import meets
 from pyscale.report.wording import listing
-from pyscale.sbatch.options import asked_at, speaks_of_gpus
 from pyscale.settings import Settings
 from pyscale_stages.contract import Device, Stage
 from pyscale_stages.measure.cpus import first_threads, usable_cpus

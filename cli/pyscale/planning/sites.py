@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from typing import Annotated, Literal, Self
@@ -155,6 +156,20 @@ class Scheduler(Record):
     alive: OfJob = Field(description="Command that succeeds while {job} waits or runs")
     cancel: OfJob = Field(description="Command that ends {job}")
 
+    def head(self, name: str, cores: int, gpus: int, memory_mib: int, time_min: int) -> list[str]:
+        """Lines at the head of the script of a job that asks for so much."""
+        known = {
+            "name": name,
+            "cores": cores,
+            "gpus": gpus,
+            "memory_mib": memory_mib,
+            "memory_mib_per_core": math.ceil(memory_mib / cores),
+            "time": f"{time_min // 60:02}:{time_min % 60:02}:00",
+            "time_min": time_min,
+        }
+        # A line that asks for GPUs has no meaning where none are needed.
+        return [line.format(**known) for line in self.directives if gpus or "{gpus}" not in line]
+
 
 class Site(Record):
     """One cluster's dialect of its scheduler, and how images run on its nodes."""
@@ -184,6 +199,11 @@ class Site(Record):
     )
     binds: tuple[InQuotes, ...] = Field(
         (), description="Further paths of the node that images see, read-only"
+    )
+    jobs: Literal["each-kind", "each-n"] = Field(
+        "each-kind",
+        description="Jobs that hold nodes for trials: one for all N on nodes of a kind, or one for "
+        "each N of them, which leaves none idle and waits in the queue again",
     )
     scheduler: Scheduler | None = Field(
         None, description="Commands of its scheduler; absent is Slurm, through submitit"

@@ -14,7 +14,7 @@ from pydantic import Field
 from pyscale.planning.plan import Plan
 from pyscale.slurm.accounts import ends_of
 from pyscale.slurm.endings import cause_of
-from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_name, job_of, jobs_named, why_it_waits
+from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_name, jobs_named, why_it_waits
 from pyscale.store.allocations import Allocated
 from pyscale.store.journal import Event
 from pyscale_stages.contract import Record
@@ -48,7 +48,7 @@ class Queue:
         """Why jobs have ended, by the controller's word and the accounts', where there are any."""
         ends = ends_of(job_ids)
         return {
-            job_id: cause_of(job_id, job_of(self.jobs, job_id), ends.get(job_id)).message
+            job_id: cause_of(job_id, self.jobs.get(job_id), ends.get(job_id)).message
             for job_id in job_ids
         }
 
@@ -121,7 +121,7 @@ def place_of(
             return Place("queued", "being submitted")
         return Place("gone", "no job of it is recorded; resume the run to start it again")
     later = "waiting for its record" if attended else "resume the run to record its end"
-    job = job_of(queue.jobs, job_id)
+    job = queue.jobs.get(job_id)
     if job is None:
         if queue.came_later(written_s):
             return by_records
@@ -150,7 +150,7 @@ class AllocationStatus(Record):
     why: str = Field("", description="Why it waits, in plain words")
     left_s: float | None = Field(None, description="Time to its limit, while it runs")
     waited_s: float | None = Field(
-        None, description="Wait in the queue; absent where it waited for another allocation too"
+        None, description="Wait in the queue, since the one before ended where it waits for that"
     )
 
 
@@ -163,10 +163,14 @@ def allocation_states(
 
 
 def queue_waits_s(jobs: Sequence[Allocated], events: Sequence[Event]) -> dict[str, float]:
-    """Seconds from submission to the start of the pilot, of allocations that waited for Slurm."""
+    """Seconds until the pilot started, from submission or the end of the job that it waited for."""
     submitted = {job.job_id: job.submit_utc for job in jobs if job.after is None}
+    behind = {job.after: job.job_id for job in jobs}
     waits_s: dict[str, float] = {}
     for event in events:
+        if event.kind == "allocation_ended":
+            free = {behind[one]: event.time_utc for one in event.job_ids if one in behind}
+            submitted = free | submitted
         if event.kind != "pilot_started":
             continue
         for job_id in event.job_ids:
@@ -180,7 +184,7 @@ def _state(job: Allocated, waited_s: float | None, queue: Queue | None) -> Alloc
     common = {"job_id": job.job_id, "waited_s": waited_s}
     if queue is None or queue.complaint is not None:
         return AllocationStatus(state="unknown", nodes=job.nodes, **common)
-    known = job_of(queue.jobs, job.job_id)
+    known = queue.jobs.get(job.job_id)
     if known is None or not known.alive:
         return AllocationStatus(state="ended", nodes=known.node if known else job.nodes, **common)
     if known.state in WAITS:

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 from polars.exceptions import PolarsError
 
+from pyscale.console import talk
 from pyscale.errors import UserError, problems_told, refused_by_disk
 from pyscale.references.model import NAME_PATTERN, Loaded, Reference, compares_devices
 from pyscale.references.testtable import checked_tests
@@ -27,18 +28,14 @@ def shipped_folder() -> Path:
     return shipped("config") / "references"
 
 
-def reference_files(own: Path | None, on_problem: Problem | None = None) -> dict[str, Path]:
+def reference_files(own: Path | None) -> dict[str, Path]:
     """TOML files of all references by name: those that come with pyscale, then the user's."""
-    found = {path.stem: path for path in sorted(shipped_folder().glob("*.toml"))}
-    for path in sorted(own.glob("*.toml")) if own else ():
-        if path.stem not in found:
-            found[path.stem] = path
-            continue
-        taken = UserError(
-            f"{path} has the name of a reference that comes with pyscale: rename it and its .csv"
-        )
-        _tell(taken, on_problem)
-    return found
+    shipped = {path.stem: path for path in sorted(shipped_folder().glob("*.toml"))}
+    return shipped | {path.stem: path for path in _own_files(own) if path.stem not in shipped}
+
+
+def _own_files(own: Path | None) -> list[Path]:
+    return sorted(own.glob("*.toml")) if own else []
 
 
 def load_reference(name: str, own: Path) -> Loaded:
@@ -51,31 +48,32 @@ def load_reference(name: str, own: Path) -> Loaded:
 
 def refuse_unknown(names: Iterable[str], own: Path) -> None:
     """Refuse names of references that are not there; "none" is one that always is."""
-    known = {*reference_files(own, lambda _problem: None), "none"}
+    known = {*reference_files(own), "none"}
     for name in names:
         if name not in known:
             raise UserError(f"unknown reference {name!r}: {did_you_mean(name, known)}")
 
 
-def all_references(own: Path | None, on_problem: Problem | None = None) -> dict[str, Loaded]:
+def all_references(own: Path | None, on_problem: Problem = talk) -> dict[str, Loaded]:
     """Read all references by name, those that come with pyscale first.
 
     One that cannot be used is told to `on_problem` and left out: what others measured is no reason
-    to refuse a report. Without `on_problem` the first one raises.
+    to refuse a report.
     """
+    files = reference_files(own)
+    for path in _own_files(own):
+        if files[path.stem] != path:
+            on_problem(
+                f"reference left out: {path} has the name of a reference that comes with pyscale: "
+                "rename it and its .csv"
+            )
     found: dict[str, Loaded] = {}
-    for name, path in reference_files(own, on_problem).items():
+    for name, path in files.items():
         try:
             found[name] = read_reference(path)
         except UserError as error:
-            _tell(error, on_problem)
+            on_problem(f"reference left out: {error}")
     return found
-
-
-def _tell(error: UserError, on_problem: Problem | None) -> None:
-    if on_problem is None:
-        raise error
-    on_problem(f"reference left out: {error}")
 
 
 def read_reference(path: Path) -> Loaded:

@@ -15,8 +15,8 @@ from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.data.registry import load_registry
 from pyscale.errors import UserError
-from pyscale.evaluation.runfacts import facts
 from pyscale.planning.plan import Plan
+from pyscale.planning.runfacts import facts
 from pyscale.planning.suite import suite_names
 from pyscale.planning.sweep import Sweep
 from pyscale.planning.traits import stands_apart

@@ -12,7 +12,7 @@ from pydantic import Field
 from pyscale.analysis.comparison import UNITS, unit_between
 from pyscale.analysis.intervals import CONFIDENCE
 from pyscale.analysis.judging import FALSE_ALARMS, MARGIN, SIDES
-from pyscale.evaluation.runfacts import Difference
+from pyscale.planning.runfacts import Difference
 from pyscale.report.judged import TESTS, TIMES, Row, conclusions, judged_together, named, percent
 from pyscale.report.wording import ABSENT, grouped, listing, quality, score
 from pyscale_stages.contract import Record

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from pyscale.analysis.resource_request import GIB, Request
+from pyscale.planning.joboptions import Allocation, asked_at, own_word_on_threads, slurm_options
 from pyscale.planning.sites import Site
 from pyscale.report.templating import templates
-from pyscale.sbatch.options import Allocation, asked_at, own_word_on_threads, slurm_options
 from pyscale_stages.contract import Stage
 
 Dialect = Literal["sbatch", "nextflow", "snakemake"]
@@ -78,7 +78,8 @@ def _task(
         "request": request,
         "stages": [],
         "most_of_an_array": None if fits else MOST_OF_AN_ARRAY,
-        "directives": _written(array | options),
+        "directives": _lines(request, rule, site)
+        or [f"#SBATCH {option}" for option in _written(array | options)],
         "asks_memory": any(name in options for name in ("mem", "mem-per-cpu")),
         "memory_gib": (request.memory_bytes or 0) // GIB,
         "time_min": request.time_s // 60,
@@ -90,6 +91,20 @@ def _task(
         | ({"tasks": together} if together > 1 else {})
         | {f"{rule}_workers": 1},
     }
+
+
+def _lines(request: Request, rule: str, site: Site) -> list[str]:
+    """Head of one job on one node for all workers; empty where the scheduler is Slurm."""
+    if site.scheduler is None:
+        return []
+    rounds = math.ceil(request.windows / request.workers)
+    return site.scheduler.head(
+        rule,
+        request.workers * (request.cpus or 1),
+        request.workers * request.gpus,
+        math.ceil(request.workers * (request.memory_bytes or 0) / MIB),
+        rounds * request.time_s // 60,
+    )
 
 
 def _options(

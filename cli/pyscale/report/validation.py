@@ -9,8 +9,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pyscale.report.results import Results
-from pyscale.report.wording import interval, listing, number, ratio
-from pyscale.validation.findings import Measure, Speed, StageFinding, ValidationFindings
+from pyscale.report.wording import listing, number
+from pyscale.validation.findings import Measure, StageFinding, ValidationFindings
 from pyscale_stages.atomic import write_atomically
 
 NAME = "validation.json"
@@ -85,9 +85,8 @@ def _give(entries: list[str]) -> str:
 
 
 def sentences(found: ValidationFindings) -> list[str]:
-    """Give the reason for each stage, and its speed beside references."""
-    none = "Speed: no known reference did the same work with as many workers."
-    return [*map(_of_stage, found.stages), *(map(_speed, found.speeds) if found.speeds else [none])]
+    """Give the reason for each stage."""
+    return list(map(_of_stage, found.stages))
 
 
 def _of_stage(stage: StageFinding) -> str:
@@ -124,17 +123,3 @@ def _value(measure: Measure, at: str = "") -> str:
     value = "has no value" if measure.value is None else f"is {number(measure.value)}"
     expected = f"{number(measure.expected)} \N{PLUS-MINUS SIGN} {number(measure.tolerance)}"
     return f"{measure.name} {value}{at}, expected {expected}"
-
-
-def _speed(speed: Speed) -> str:
-    as_fast = interval(speed.model_dump(), "speedup", ratio)
-    sure = (
-        ""
-        if speed.speedup_low is not None
-        else f"; medians of {speed.trials} and {speed.reference_trials} trials, too few for an "
-        "interval"
-    )
-    return (
-        f"{speed.entry} at N = {speed.workers} takes {number(speed.wall_s)} s, {as_fast} times as "
-        f"fast as {speed.reference} ({number(speed.reference_s)} s{sure})."
-    )

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from pyscale.console import talk
 from pyscale.data.progress import Report
 from pyscale.errors import UserError
-from pyscale.images.catalog import catalog
-from pyscale.images.content import content_sha256
-from pyscale.images.engine import Engine, find_engine
-from pyscale.images.labels import PREFIX, commit_of, labels_of
-from pyscale.images.lockfile import ImageFolder, LockedImage, Verdict, sha256_of, verdict_on
+from pyscale.images.engine import Engine, commit_in, find_engine
+from pyscale.images.lockfile import AS_LOCKED, ImageFolder, LockedImage, look, sha256_of
 from pyscale.planning.plan import Plan
 from pyscale.runtimes.apptainer import ApptainerRuntime
-from pyscale.runtimes.containererrors import SLOW_START, unpacked_its_image, why_no_container
 from pyscale.runtimes.protocol import NativeRuntime, Runtime
 from pyscale.runtimes.versions import refuse_changed_versions
+from pyscale.store.containererrors import SLOW_START, unpacked_its_image, why_no_container
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import Containers, ImageFile, read_provenance
 from pyscale_stages.binds import OPTIONS
+from pyscale_stages.errors import MissingPart
 from pyscale_stages.registry import load_stage
 
 
@@ -31,9 +30,15 @@ def freeze_containers(plan: Plan, report: Report) -> Containers | None:
     of_steps = sorted({str(image) for trial in outside if (image := trial.params.get("image"))})
     if plan.settings["runtime"] == "native" and not of_steps:
         return None
-    engine = find_engine()
-    images = [*frozen_images(plan, report), *(_of_step(Path(one), report) for one in of_steps)]
-    return Containers(engine=engine.named, images=tuple(images))
+    engine = None
+    try:
+        engine = find_engine().named
+    except MissingPart:
+        # Jobs may load what a login node does not have; they are told of it where they lack it too.
+        if plan.site is None and plan.queue is None:
+            raise
+    own = (_described(Path(sif), Path(sif).name, report) for sif in of_steps)
+    return Containers(engine=engine, images=(*frozen_images(plan, report), *own))
 
 
 def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
@@ -45,7 +50,7 @@ def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
     for name in names:
         if os.sep in name:
             # A version by its file, which is what is meant, whatever any lock says.
-            images.append(_of_step(Path(name), report).model_copy(update={"name": name}))
+            images.append(_described(Path(name), name, report))
         else:
             images.append(_frozen(folder, name, report, unlocked=unlocked))
     return tuple(images)
@@ -64,50 +69,38 @@ def runtime_of(run: RunFolder) -> Runtime:
     return ApptainerRuntime(engine, {image.name: image for image in containers.images}, run.path)
 
 
-def _of_step(sif: Path, report: Report) -> ImageFile:
-    """An image of the user's own, which is what is meant, whatever any lock says."""
-    return _described(Verdict(name=sif.name, file=sif, state="unlocked"), report, None)
-
-
 def _frozen(folder: ImageFolder, name: str, report: Report, *, unlocked: bool) -> ImageFile:
-    verdict = verdict_on(folder, name, report)
-    if verdict.state in {"unlocked", "changed"}:
+    found = look(folder, name, report)
+    if found.state in {"unlocked", "changed"}:
         if not unlocked:
-            raise UserError(f"{verdict.sentence}; --set unlocked_images=true runs it as it is")
-    elif verdict.state != "as locked":
-        raise UserError(verdict.sentence)
-    known = folder.read_lock().images.get(name)
-    if known is not None and known.content_sha256 != content_sha256(catalog()[name]):
-        report.say(
-            f"warning: the image {name} was made from other code or libraries than this pyscale "
-            f"has: `pyscale image build {name}` rebuilds it"
-        )
-    return _described(verdict, report, known)
+            raise UserError(f"{found.sentence}; --set unlocked_images=true runs it as it is")
+    elif found.state not in AS_LOCKED:
+        raise UserError(found.sentence)
+    elif found.sentence:
+        report.say(f"warning: {found.sentence}")
+    return _described(found.path, name, report, found.lock if found.state in AS_LOCKED else None)
 
 
-def _described(verdict: Verdict, report: Report, known: LockedImage | None) -> ImageFile:
-    if not verdict.file.is_file():
-        raise UserError(f"{verdict.file} does not exist: build or pull the image")
-    stat = verdict.file.stat()
-    if known is not None and verdict.state == "as locked":
-        commit = known.git_commit
-        labels = {
-            f"{PREFIX}image": verdict.name,
-            f"{PREFIX}version": known.pyscale_version,
-            f"{PREFIX}lock_sha256": known.lock_sha256,
-            f"{PREFIX}content_sha256": known.content_sha256,
-        }
-    else:
-        labels = labels_of(verdict.file, find_engine())
-        commit = commit_of(labels)
+def _described(
+    sif: Path, name: str, report: Report, locked: LockedImage | None = None
+) -> ImageFile:
+    """An image as a run begins with it, all of whose bytes are what the lock says, if any does."""
+    if not sif.is_file():
+        raise UserError(f"{sif} does not exist: build or pull the image")
+    stat = sif.stat()
+    # What it says of itself, which the lock knows without a container program.
+    labels = {} if locked is None else locked.labels
+    if locked is None:
+        with suppress(MissingPart):
+            labels = find_engine().labels_of(sif)
     return ImageFile(
-        name=verdict.name,
-        path=verdict.file,
+        name=name,
+        path=sif,
         size_bytes=stat.st_size,
         modified_ns=stat.st_mtime_ns,
-        sha256=verdict.sha256 or sha256_of(verdict.file, report),
-        locked=verdict.state == "as locked",
-        git_commit=commit,
+        sha256=sha256_of(sif, report) if locked is None else locked.sha256,
+        locked=locked is not None,
+        git_commit=commit_in(labels),
         labels=labels,
     )
 

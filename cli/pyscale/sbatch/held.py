@@ -11,9 +11,9 @@ from pydantic import Field
 from pyscale.errors import UserError
 from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.submission import asked_by_window, submissions
+from pyscale.planning.joboptions import Allocation, ranks_over_nodes, slurm_options
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
-from pyscale.sbatch.options import Allocation, ranks_over_nodes, slurm_options
 from pyscale.slurm.commands import longest_min
 from pyscale_stages.contract import Record
 
@@ -60,6 +60,8 @@ class HeldTrials:
 
     trials: tuple[Trial, ...]
     held: Held
+    workers: int | None = None
+    """N of them, where a job is for one alone."""
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -95,7 +97,9 @@ def held_trials(plan: Plan, site: Site) -> tuple[HeldTrials, ...]:
                 together.append(entry)
         left = [entry for entry in left if entry not in together]
         trials = tuple(trial for trial in plan.trials if trial.entry in together)
-        found.append(HeldTrials(trials, held_by(plan, site, trials)))
+        for workers in sorted({t.workers for t in trials}) if site.jobs == "each-n" else (None,):
+            own = tuple(t for t in trials if workers in {None, t.workers})
+            found.append(HeldTrials(own, held_by(plan, site, own), workers))
     return tuple(found)
 
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from jinja2 import Environment
 
 from pyscale.images.engine import PROGRAM
+from pyscale.planning.joboptions import Allocation, allocation, as_words, slurm_options
 from pyscale.planning.plan import Plan, Trial, TrialInput
 from pyscale.planning.sites import Site
 from pyscale.planning.traits import has_own_work, stands_apart
-from pyscale.sbatch.options import Allocation, allocation, as_words, slurm_options
 from pyscale.store.provenance import ImageFile
 from pyscale_stages.binds import OPTIONS, VARIABLE_PREFIX, task_binds
 from pyscale_stages.contract import Device, Stage, Surroundings, TaskSpec

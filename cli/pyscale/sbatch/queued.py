@@ -23,19 +23,7 @@ TEMPLATE = "job.sh.j2"
 
 def script_of_job(plan: Plan, site: Site, folder: Path, log: Path) -> str:
     """The script of the job that works off the run of a folder, for a site's scheduler."""
-    scheduler = _scheduler(site)
     held = held_by(plan, site, plan.trials)
-    cores, gpus = held.cores, held.slots * held.slot.gpus
-    memory_mib, time_min = held.slots * held.slot.memory_mib, limit_of(held)
-    known = {
-        "name": f"pyscale-{plan.run_id}",
-        "cores": cores,
-        "gpus": gpus,
-        "memory_mib": memory_mib,
-        "memory_mib_per_core": -(-memory_mib // cores),
-        "time": f"{time_min // 60:02}:{time_min % 60:02}:00",
-        "time_min": time_min,
-    }
     templates = Environment(
         loader=FileSystemLoader(shipped("sbatch_templates")),
         undefined=StrictUndefined,
@@ -46,10 +34,13 @@ def script_of_job(plan: Plan, site: Site, folder: Path, log: Path) -> str:
     in_image = any(trial.image is not None for trial in plan.trials)
     command = [sys.executable, "-m", "pyscale", "work", str(folder), "--foreign"]
     return templates.get_template(TEMPLATE).render(
-        # A line that asks for GPUs has no meaning where none are needed.
-        directives=[
-            line.format(**known) for line in scheduler.directives if gpus or "{gpus}" not in line
-        ],
+        directives=_scheduler(site).head(
+            f"pyscale-{plan.run_id}",
+            held.cores,
+            held.slots * held.slot.gpus,
+            held.slots * held.slot.memory_mib,
+            limit_of(held),
+        ),
         setup=setup_lines(site, in_image=in_image),
         log=shlex.quote(str(log)),
         command=shlex.join(command),

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from pyscale.slurm.queue import ENDED, SlurmSilent, answer_of, array_of, elements
+from pyscale.slurm.queue import ENDED, SlurmSilent, answer_of
 
 TIME_LIMIT_S = 20.0
 """The accounts are never needed: where they hang, sacct itself would wait 45 s."""
@@ -22,7 +22,7 @@ _UNIT_BYTES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 @dataclass(frozen=True)
 class JobEnd:
-    """How a job, or one element of an array, ended."""
+    """How a job ended."""
 
     state: str
     cancelled_by: int | None = None
@@ -52,43 +52,34 @@ def ends_of(job_ids: Collection[str]) -> dict[str, JobEnd]:
 
 def ask_accounts(job_ids: Collection[str]) -> dict[str, JobEnd]:
     """As `ends_of`, for those who want to know why nothing is known."""
-    # An element that never began is known to sacct by its array alone.
-    arrays = sorted({array_of(job_id) for job_id in job_ids})
-    if not arrays:
+    if not job_ids:
         return {}
     out = answer_of(
         *("sacct", "--noheader", "--parsable2", "--noconvert"),
-        *(f"--format={','.join(_FIELDS)}", f"--jobs={','.join(arrays)}"),
+        *(f"--format={','.join(_FIELDS)}", f"--jobs={','.join(sorted(job_ids))}"),
         time_limit_s=TIME_LIMIT_S,
-        # 0 is no limit to the length of an array's indices.
-        variables={"SLURM_BITSTR_LEN": "0"},
     )
-    wanted = set(job_ids)
-    return {job_id: end for job_id, end in parse(out).items() if job_id in wanted}
+    return parse(out)
 
 
 def parse(text: str) -> dict[str, JobEnd]:
     """Read what sacct wrote: each job, followed by its steps."""
     own: dict[str, JobEnd] = {}
-    together: dict[str, JobEnd] = {}
     steps: dict[str, list[JobEnd]] = {}
     for line in text.splitlines():
         try:
             told = dict(zip(_FIELDS, line.split("|"), strict=True))
             end = _end(told)
-            job_ids, is_step, _ = told["JobID"].partition(".")
+            job_id, is_step, _ = told["JobID"].partition(".")
             if is_step:
-                steps.setdefault(job_ids, []).append(end)
-            elif "[" in job_ids:
-                together |= dict.fromkeys(elements(job_ids), end)
+                steps.setdefault(job_id, []).append(end)
             else:
-                own[job_ids] = end
+                own[job_id] = end
         except ValueError:
             raise SlurmSilent(f"unexpected line of sacct: {line!r}") from None
-    # Elements that began may still be told among those that wait together.
     return {
         job_id: _with_steps(end, steps.get(job_id, ()))
-        for job_id, end in (together | own).items()
+        for job_id, end in own.items()
         if end.state in ENDED
     }
 

@@ -54,16 +54,16 @@ _ENDINGS: dict[str, tuple[str, str]] = {
 _OF_TOO_LITTLE = {"OutOfMemory", "TimeLimit"}
 
 
-def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None, node: str = "") -> TaskError:
+def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None) -> TaskError:
     """Why a task's job is gone and its task has no exit record.
 
     The controller may have told of it last by `job`; the accounts by `end`, which know more, and
-    longer. `node`: where the task ran, of all that its job may have; empty where not known.
+    longer.
     """
-    by_slurm = ended_by_slurm(job_id, job, end, node)
+    told = _told(job, end)
+    by_slurm = ended_by_slurm(job_id, told)
     if by_slurm is not None:
         return by_slurm
-    told = _told(job, end, node)
     where = _on(told)
     kind = "Lost"
     if told.state == "FAILED":
@@ -75,18 +75,14 @@ def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None, node: str =
         )
     else:
         how = (
-            f"vanished{where} without an end known to Slurm, as when one element of an array is "
-            f"cancelled while it waits: {AGAIN}, and ask the cluster's administrators if that "
-            "happens again"
+            f"vanished{where} without an end known to Slurm: {AGAIN}, and ask the cluster's "
+            "administrators if that happens again"
         )
     return TaskError(kind=kind, message=f"job {job_id} {how}", exit_code=EXIT_FAILED)
 
 
-def ended_by_slurm(
-    job_id: str, job: QueuedJob | None, end: JobEnd | None, node: str = ""
-) -> TaskError | None:
-    """Why Slurm ended a job; None where it did not, or does not tell."""
-    told = _told(job, end, node)
+def ended_by_slurm(job_id: str, told: JobEnd) -> TaskError | None:
+    """Why Slurm ended a job or a step of one; None where it did not, or does not tell."""
     if told.state not in _ENDINGS:
         return None
     kind, sentence = _ENDINGS[told.state]
@@ -121,11 +117,11 @@ def _failed(job_id: str, end: JobEnd, where: str) -> tuple[str, str]:
     return "Failed", (f"failed with exit code {end.exit_code}{where} and no recorded cause: {log}")
 
 
-def _told(job: QueuedJob | None, end: JobEnd | None, node: str) -> JobEnd:
+def _told(job: QueuedJob | None, end: JobEnd | None) -> JobEnd:
     """How a job ended, by the accounts, or else by the queue; no state where neither says."""
     if end is None:
         end = JobEnd(state=job.state if job is not None and job.state in ENDED else "")
-    return replace(end, node=node or end.node or (job.node if job is not None else ""))
+    return replace(end, node=end.node or (job.node if job is not None else ""))
 
 
 def _on(end: JobEnd) -> str:

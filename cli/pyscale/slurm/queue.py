@@ -11,30 +11,6 @@ from datetime import UTC, datetime
 from pyscale.slurm import commands
 from pyscale.slurm.commands import ask
 
-
-def array_of(job_id: str) -> str:
-    """The array that a job is an element of; of other jobs their own id."""
-    return job_id.partition("_")[0]
-
-
-def elements(job_ids: str) -> list[str]:
-    """Ids of elements that Slurm tells together, like 17_[3,5-9,20-60:10%8]; of others their own.
-
-    squeue can tell them one by one too, but as of Slurm 22.05 leaves the last of 20-60:10 out. A
-    list that was cut short is a ValueError.
-    """
-    array, several, indices = job_ids.partition("_[")
-    if not several:
-        return [job_ids]
-    found: list[str] = []
-    for part in indices.removesuffix("]").partition("%")[0].split(","):
-        bounds, _, step = part.partition(":")
-        first, _, last = bounds.partition("-")
-        these = range(int(first), int(last or first) + 1, int(step or 1))
-        found += [f"{array}_{element}" for element in these]
-    return found
-
-
 TIME_LIMIT_S = 20.0
 """Longer than Slurm's own patience of 10 s, so that its complaint is heard; a site may have set
 that to minutes, and whoever polls asks again anyway."""
@@ -45,10 +21,10 @@ ENDED = frozenset(
     )
 )
 """States after which nothing of a job follows."""
-# Characters that mark where a job and where a field begins: a comment may hold every other.
+# Characters that mark where a job and where a field begins: a reason may hold every other.
 _JOB = "\x1e"
 _FIELD = "\x1f"
-_FORMAT = _JOB + _FIELD.join(["%i", "%T", "%N", "%S", "%r", "%k"])
+_FORMAT = _JOB + _FIELD.join(["%i", "%T", "%N", "%S", "%r"])
 
 
 def job_name(run_id: str) -> str:
@@ -62,11 +38,9 @@ class SlurmSilent(Exception):  # noqa: N818 - what happened, not a defect
 
 @dataclass(frozen=True)
 class QueuedJob:
-    """A job, or one element of an array, that the controller knows."""
+    """A job that the controller knows."""
 
     job_id: str
-    """Like 17, or 17_3 for an element of an array."""
-    name: str
     state: str
     reason: str
     """Why it waits or why it ended, in Slurm's word; `None` is one of them."""
@@ -74,7 +48,6 @@ class QueuedJob:
     """Nodes that it runs or ran on, like n1 or n[1-2]; empty where it has none."""
     start: datetime | None
     """When it began, or is expected to; absent where that is not known."""
-    comment: str
 
     @property
     def alive(self) -> bool:
@@ -88,10 +61,10 @@ def jobs_named(name: str) -> dict[str, QueuedJob]:
         *("squeue", "--noheader", "--all", "--states=all"),
         *(f"--user={os.getuid()}", f"--name={name}", f"--format={_FORMAT}"),
         time_limit_s=TIME_LIMIT_S,
-        # Seconds since 1970 know no time zone; 0 is no limit to the length of an array's indices.
-        variables={"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"},
+        # Seconds since 1970 know no time zone.
+        variables={"SLURM_TIME_FORMAT": "%s"},
     )
-    return parse(out, name)
+    return parse(out)
 
 
 def answer_of(
@@ -107,51 +80,37 @@ def answer_of(
     return answer.out
 
 
-def parse(text: str, name: str) -> dict[str, QueuedJob]:
-    """Read what squeue wrote of jobs of one name."""
+def parse(text: str) -> dict[str, QueuedJob]:
+    """Read what squeue wrote of jobs."""
     jobs = {}
     for line in text.split(_JOB)[1:]:
         try:
-            job_ids, state, node, start, reason, comment = line.removesuffix("\n").split(_FIELD)
-            for job_id in elements(job_ids):
-                jobs[job_id] = QueuedJob(
-                    job_id=job_id,
-                    name=name,
-                    state=state,
-                    reason=reason,
-                    node=node,
-                    start=datetime.fromtimestamp(int(start), UTC) if start.isdigit() else None,
-                    comment="" if comment == "(null)" else comment,
-                )
+            job_id, state, node, start, reason = line.removesuffix("\n").split(_FIELD)
+            jobs[job_id] = QueuedJob(
+                job_id=job_id,
+                state=state,
+                reason=reason,
+                node=node,
+                start=datetime.fromtimestamp(int(start), UTC) if start.isdigit() else None,
+            )
         except ValueError:
             raise SlurmSilent(f"unexpected line of squeue: {line!r}") from None
     return jobs
 
 
-def job_of(jobs: Mapping[str, QueuedJob], job_id: str) -> QueuedJob | None:
-    """What is known of a job, or of the array that it was an element of.
-
-    Slurm keeps elements that are cancelled while they wait as one job without elements.
-    """
-    return jobs.get(job_id) or jobs.get(array_of(job_id))
-
-
 def cancel(job_ids: Collection[str]) -> None:
-    """Cancel jobs, those of an array together; returns before they have ended.
+    """Cancel jobs; returns before they have ended.
 
-    By id alone: told a name too, scancel forgets which elements waited, and refuses ended jobs.
+    By id alone: told a name too, scancel refuses ended jobs.
     """
-    arrays = sorted({array_of(job_id) for job_id in job_ids})
-    answer_of("scancel", *arrays)
+    answer_of("scancel", *sorted(job_ids))
 
 
-BEHIND = "waiting for an earlier task of its array"
 _WORDS = {
     "": "not yet scheduled by Slurm",
     "None": "not yet scheduled by Slurm",
     "Resources": "waiting for free nodes",
     "Priority": "waiting behind jobs of higher priority",
-    "JobArrayTaskLimit": BEHIND,
     "Dependency": "waiting for another job to end",
     "DependencyNeverSatisfied": "waiting for a job that will never end successfully",
     "JobHeldUser": "held by its user (release it with scontrol release)",

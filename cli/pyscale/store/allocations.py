@@ -13,6 +13,7 @@ from pyscale.filelocks import file_lock, is_held
 from pyscale.store.taskfiles import read_record
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
+from pyscale_stages.record import Whole
 
 ALLOCATIONS_FILE = "allocation.json"
 CANCELLED_FILE = "allocation.cancelled"
@@ -29,6 +30,11 @@ class Allocated(Record):
     submit_utc: AwareDatetime
     after: str | None = Field(None, description="Job whose end it waits for")
     entries: tuple[str, ...] = Field(description="Entries of the suite whose trials it runs")
+    workers: Whole | None = Field(None, description="N of these, where it is for one alone")
+
+    def runs(self, entry: str, workers: int) -> bool:
+        """Whether it is for trials of an entry at an N."""
+        return entry in self.entries and self.workers in {None, workers}
 
 
 class Allocations(Record):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pyscale.planning.plan import Trial
-from pyscale.runtimes.containererrors import SLOW_START
+from pyscale.store.containererrors import SLOW_START
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
 from pyscale.store.records import TaskRecord

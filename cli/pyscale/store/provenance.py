@@ -48,7 +48,10 @@ class ImageFile(Record):
 class Containers(Record):
     """What a run's containers were made with."""
 
-    engine: str = Field(description="Container program and version, where the run began")
+    engine: str | None = Field(
+        description="Container program and version, where the run began; None where nodes alone "
+        "have it"
+    )
     images: tuple[ImageFile, ...]
 
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from pyscale.errors import UserError, end_of
 from pyscale.interruption import killed_by, signal_name
-from pyscale.runtimes.containererrors import unpacked_its_image, why_no_container
+from pyscale.store.containererrors import unpacked_its_image, why_no_container
 from pyscale.store.provenance import why_unreadable
 from pyscale.store.records import (
     CACHE_FILE,

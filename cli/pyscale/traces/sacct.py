@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from pyscale.analysis.lanes import Interval
-from pyscale.slurm.queue import ENDED, array_of, elements
+from pyscale.slurm.queue import ENDED
 from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name, without_zone
 from pyscale.traces.tracefile import Layout, Row, bytes_of, moment, rows_of, seconds_of_clock
 
@@ -49,12 +49,26 @@ def read_sacct(path: Path, asked: Asked) -> list[TracedTask]:
 
 
 def _each(job_ids: str) -> list[str]:
-    """Ids of the elements that are told together, as far as they are told."""
+    """Ids of elements that are told together, like 17_[3,5-9,20-60:10%8]; of others their own."""
+    array, several, indices = job_ids.partition("_[")
+    if not several:
+        return [job_ids]
+    found: list[str] = []
     try:
-        return elements(job_ids)
+        for part in indices.removesuffix("]").partition("%")[0].split(","):
+            bounds, _, step = part.partition(":")
+            first, _, last = bounds.partition("-")
+            these = range(int(first), int(last or first) + 1, int(step or 1))
+            found += [f"{array}_{element}" for element in these]
     except ValueError:
         # A long list of elements that wait is cut short.
         return [job_ids]
+    return found
+
+
+def _array_of(job_id: str) -> str:
+    """The array that a job is an element of; of other jobs their own id."""
+    return job_id.partition("_")[0]
 
 
 def _flaws_of_arrays(jobs: Mapping[str, Row], asked: Asked) -> dict[str, str]:
@@ -62,7 +76,7 @@ def _flaws_of_arrays(jobs: Mapping[str, Row], asked: Asked) -> dict[str, str]:
     arrays: dict[str, dict[str, Row]] = defaultdict(dict)
     for job_id, row in jobs.items():
         if "_" in job_id:
-            arrays[array_of(job_id)][job_id] = row
+            arrays[_array_of(job_id)][job_id] = row
     flaws: dict[str, str] = {}
     for array, own in arrays.items():
         # What Slurm puts into the queue again is submitted later than the rest.
@@ -107,7 +121,7 @@ def _task(
     return TracedTask(
         source=path,
         stage=stage_name(row.where, row.told("JobName"), asked, f"use `{COMMAND}`"),
-        trial=array_of(job_id),
+        trial=_array_of(job_id),
         name=job_id,
         wall_s=wall_s,
         start=row.read("Start", moment, A_DATE),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ from pydantic import Field, JsonValue, StringConstraints
 from pyscale.errors import UserError, problems_told
 from pyscale.planning.plan import Plan, Trial
 from pyscale.resources import shipped
+from pyscale.tomlfile import told_by
 from pyscale_stages.contract import Record
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -84,12 +84,7 @@ def load_expected(name: str) -> Expected:
 
 def read_expected(path: Path) -> Expected:
     """Read a file of expected results."""
-    try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"the expected results {path} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise UserError(f"the expected results {path} are not TOML: {error}") from error
+    told = told_by("file of expected results", path)
     with problems_told(Expected, f"the expected results {path} are wrong: "):
         return Expected.model_validate(told)
 

@@ -48,26 +48,10 @@ class StageFinding(Record):
     why: str = Field("", description="Why a trial was not judged, in words")
 
 
-class Speed(Record):
-    """Time of one configuration beside that of a reference that did the same work."""
-
-    entry: str
-    workers: int
-    reference: str = Field(description="Name of the reference")
-    wall_s: float = Field(description="Median over this run's timed trials")
-    reference_s: float = Field(description="Median over those of the reference")
-    trials: int
-    reference_trials: int
-    speedup: float = Field(description="reference_s over wall_s")
-    speedup_low: float | None = Field(None, description="95 % interval; None with fewer trials")
-    speedup_high: float | None = None
-
-
 class ValidationFindings(Record):
-    """Whether an installation computes what it should, and how fast."""
+    """Whether an installation computes what it should."""
 
     verdict: Verdict
     why: str = Field("", description="Why nothing can be said of the whole, in words")
     reference: Installation = Field(description="What the expected results were made by")
     stages: tuple[StageFinding, ...]
-    speeds: tuple[Speed, ...] = ()

@@ -1,4 +1,4 @@
-"""Verdicts: what a run gave beside what is expected."""
+"""The validation of a run: what it gave beside what its suite expects."""
 
 from __future__ import annotations
 
@@ -8,13 +8,44 @@ from typing import NamedTuple
 
 from pyscale.planning.plan import Trial
 from pyscale.store.folder import RunFolder
+from pyscale.store.provenance import read_provenance
 from pyscale.store.records import TaskRecord
 from pyscale.store.taskfiles import RecordError, read_task
-from pyscale.validation.expected import Expected, ExpectedMeasure, ExpectedStage
+from pyscale.validation.expected import (
+    Expected,
+    ExpectedMeasure,
+    ExpectedStage,
+    load_expected,
+    other_work,
+)
 from pyscale.validation.findings import Measure, StageFinding, ValidationFindings, Verdict
 
 OBJECTS = "objects"
 """Measure of how many cells, contacts or links an output holds."""
+
+
+def validation_of(run: RunFolder) -> ValidationFindings | None:
+    """Judge a run; None where its suite expects nothing."""
+    suite = run.plan.suite
+    if suite.expected is None:
+        return None
+    expected = load_expected(suite.expected)
+    fed_by = {entry: tuple(step.inputs.values()) for entry, step in suite.stages.items()}
+    return judged(expected, measured_of(run), fed_by, _why_unfit(run, expected))
+
+
+def _why_unfit(run: RunFolder, expected: Expected) -> str:
+    """Say in a clause why what it gave proves nothing; empty where it does."""
+    for clause in other_work(run.plan, expected):
+        return clause
+    given = {file.name: file.sha256 for file in read_provenance(run.path).input_files}
+    others = [name for name, sha256 in expected.inputs.items() if given.get(name) != sha256]
+    if not others:
+        return ""
+    return (
+        f"{' and '.join(others)} is made from the same seed but differs from the reference "
+        f"installation, as with another NumPy (there: {expected.reference.software})"
+    )
 
 
 class MeasuredTrial(NamedTuple):

@@ -1,4 +1,4 @@
-"""Factories of the measured dataset: two shipped ones, or any of a user's own."""
+"""Factories of the measured dataset: the shipped one, or any of a user's own."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from torch.utils.data import Dataset
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
 from pyscale_stages.libraries import how_to_install
-from pyscale_stages.loader.dataset import PatchDataset
 from pyscale_stages.loader.params import FOLDER_VARIABLE, SHIPPED, LoaderParams
-from pyscale_stages.slides.reading import open_slide
-from pyscale_stages.slides.slide import level_for
 
 Factory = Callable[[list[str], int, int, int, int], "Dataset[Any]"]
 """A function of slide paths, pool_size, patches_per_slide, patches_per_visit and seed."""
@@ -27,13 +22,8 @@ TAKES = "slide_paths, pool_size, patches_per_slide, patches_per_visit, seed"
 
 
 def factory_of(params: LoaderParams) -> Factory:
-    """Find what makes the data set; what a patch is matters to the shipped factories alone."""
-    if params.factory == "pyscale":
-        # The parameters say of the pool what the other arguments do.
-        return lambda slides, _pool, _slide, _visit, seed: PatchDataset(slides, seed, params)
-    if params.factory == "wsistream":
-        return _of_wsistream(params)
-    return _imported(params.factory)
+    """Find what makes the data set; what a patch is matters to the shipped factory alone."""
+    return _of_wsistream(params) if params.factory == SHIPPED else _imported(params.factory)
 
 
 def dataset_of(params: LoaderParams, slide_paths: list[str], seed: int) -> Dataset[Any]:
@@ -63,37 +53,21 @@ def dataset_of(params: LoaderParams, slide_paths: list[str], seed: int) -> Datas
     return made
 
 
-def refuse_unsaid(params: LoaderParams, slides: list[str]) -> None:
-    """Refuse slides that wsistream would leave out silently; it opens each, so after the timing."""
-    if params.factory != "wsistream":
-        return
-    # What it takes for auto.
-    reader = "openslide" if params.reader == "auto" else params.reader
-    for path in slides:
-        with open_slide(Path(path), reader) as slide:
-            level_for(slide, params.mpp)
-
-
 def idle_processes(params: LoaderParams, slides: int) -> int:
-    """Count loader processes that have no slide: of the shipped data sets each takes its own."""
-    return max(0, params.num_workers - slides) if params.factory in SHIPPED else 0
+    """Count loader processes that have no slide: of the shipped data set each takes its own."""
+    return max(0, params.num_workers - slides) if params.factory == SHIPPED else 0
 
 
 def _of_wsistream(params: LoaderParams) -> Factory:
-    """Find the data set of wsistream, which reads by OpenSlide or TiffSlide."""
     if find_spec("wsistream") is None:
         raise MissingPart(
             "the factory wsistream needs the library 'wsistream', which is not installed here: "
             f"{how_to_install('loader')}"
         )
-    from pyscale_stages.loader.wsistream_factory import make_wsistream_dataset
+    from pyscale_stages.loader.patches import Patches
 
-    if params.reader not in {"auto", "openslide", "tiffslide"}:
-        raise BadInput(
-            f"wsistream has no reader {params.reader}: use openslide or tiffslide (--grid "
-            "reader=...)"
-        )
-    return partial(make_wsistream_dataset, params=params)
+    # The parameters say of the pool what the other arguments do.
+    return lambda slides, _pool, _slide, _visit, seed: Patches(slides, seed, params)
 
 
 def _imported(path: str) -> Factory:

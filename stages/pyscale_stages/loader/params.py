@@ -14,8 +14,8 @@ from pyscale_stages.contract import Device, Method, StageParams, Surroundings
 
 LOADING = "loading.parquet"
 """The table of batches that a rank leaves."""
-SHIPPED = ("pyscale", "wsistream")
-"""Factories that are known by name."""
+SHIPPED = "wsistream"
+"""The factory that is known by name."""
 FOLDER_VARIABLE = "PYSCALE_FACTORY_FOLDER"
 """Names the folder that the module of a factory lies in."""
 
@@ -27,13 +27,12 @@ class LoaderParams(StageParams):
     """How patches are loaded, and how that is timed."""
 
     factory: str = Field(
-        "pyscale",
-        description="Maker of the dataset: pyscale, wsistream, or package.module:name of a "
-        "function of slide paths, pool_size, patches_per_slide, patches_per_visit "
-        "and seed",
+        SHIPPED,
+        description="Maker of the dataset: wsistream, or package.module:name of a function of "
+        "slide paths, pool_size, patches_per_slide, patches_per_visit and seed",
     )
     reader: Literal["auto", "tifffile", "openslide", "tiffslide", "zarr"] = Field(
-        "auto", description="Reader of slides for the shipped factories; auto chooses by the file"
+        "auto", description="Reader of slides for the shipped factory; auto chooses by the file"
     )
     num_workers: int = Field(
         2, ge=0, description="Loader processes of each rank; 0 loads in the rank itself"
@@ -96,9 +95,9 @@ class LoaderParams(StageParams):
     @field_validator("factory")
     @classmethod
     def _names_a_factory(cls, value: str) -> str:
-        if value not in SHIPPED and not re.fullmatch(r"[\w.]+:\w+", value):
+        if value != SHIPPED and not re.fullmatch(r"[\w.]+:\w+", value):
             raise ValueError(
-                f"unknown factory {value!r}: use {' or '.join(SHIPPED)}, or your own function as "
+                f"unknown factory {value!r}: use {SHIPPED}, or your own function as "
                 "package.module:name"
             )
         return value
@@ -124,7 +123,7 @@ _READERS = {
 def method(params: LoaderParams, _device: Device) -> Method:
     """DataLoader of torch over the factory's data set, and the reader."""
     package, cites = _READERS.get(params.reader, ("", ()))
-    own = params.factory not in SHIPPED
+    own = params.factory != SHIPPED
     readers = [] if own or params.reader == "auto" else [f"{params.reader} reader"]
     return Method(
         "torch DataLoader",
@@ -132,7 +131,7 @@ def method(params: LoaderParams, _device: Device) -> Method:
         versioned="torch",
         packages=(
             "torch",
-            *filter(None, ["wsistream" if params.factory == "wsistream" else "", package]),
+            *filter(None, ["" if own else "wsistream", package]),
         ),
         cites=("paszke2019", *cites),
     )

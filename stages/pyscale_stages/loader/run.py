@@ -14,7 +14,7 @@ import torch
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.batches import Batches, told
 from pyscale_stages.loader.consumption import STATED, measured_consumption
-from pyscale_stages.loader.factories import dataset_of, refuse_unsaid
+from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.items import checksum_of, diversity_of, on_device, pixels_of
 from pyscale_stages.loader.params import LOADING, LoaderParams
 from pyscale_stages.loader.processes import Memory, memory_of, process_tree
@@ -58,7 +58,6 @@ def run(task: Task[LoaderParams]) -> None:
         with one_thread_each():
             measured = _windows(task, params, slides, group, copy)
             with hearing(group), told(params):
-                refuse_unsaid(params, slides)
                 checksum, checksum_patches = _checksum(params, slides, seed)
         consumed_per_s, consumer = params.consumes_per_s, ""
         if consumed_per_s is not None:

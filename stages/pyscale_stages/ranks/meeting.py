@@ -21,7 +21,7 @@ from typing import Any
 from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.measure.nodename import host_name, node_name
 from pyscale_stages.ranks.network import INTERFACE_VARIABLE, this_network
-from pyscale_stages.ranks.rank_failure import LostRank, first_end, said_of, tell_end
+from pyscale_stages.ranks.rank_failure import LostRank, first_end, said_of
 
 LOOPBACK = "127.0.0.1"
 TIMEOUT_S = 600.0
@@ -72,11 +72,11 @@ class Line:
 class Party:
     """Ranks that have met, as one of them sees them.
 
-    `path`: of the meeting. `lines`: with the other ranks; of all but the first, with that alone.
-    `answer`: what the first rank told all, with its own words to them.
+    `lines`: with the other ranks; of all but the first, with that alone. `answer`: what the first
+    rank told all, with its own words to them.
     """
 
-    def __init__(self, path: Path, number: int, lines: Mapping[int, Line], answer: Told) -> None:
+    def __init__(self, number: int, lines: Mapping[int, Line], answer: Told) -> None:
         self.number = number
         self.answer = answer
         self.nodes: list[str] = answer["nodes"]
@@ -87,7 +87,6 @@ class Party:
         """What other ranks told when they ended well."""
         self.lost: str | None = None
         """Which rank ended badly, and how."""
-        self._path = path
         self._lines = lines
         self._silent = set(lines)
 
@@ -162,16 +161,8 @@ class Party:
                     return
 
     def _killed(self, number: int) -> str:
-        """Name a rank that could not say why it ended, nor for whom it speaks."""
-        # What started it hears of its end when this rank does.
-        time.sleep(LOOK_S)
-        end = first_end(self._path, self.number, self.count)
-        if end is not None:
-            return self._ended(*end)
+        """Name a rank that could not say why it ended, as its own record does."""
         return f"rank {number} of {self.count} on {self.nodes[number]} was ended"
-
-    def _ended(self, number: int, sentence: str) -> str:
-        return f"rank {number} of {self.count} on {self.nodes[number]} ended ({sentence})"
 
     def refuse_lost(self) -> None:
         """End this rank where another one has ended badly."""
@@ -184,7 +175,8 @@ class Party:
             if self.lost is not None:
                 line.tell(lost=self.lost)
             elif error is not None:
-                line.tell(lost=self._ended(self.number, said_of(error)))
+                here = f"rank {self.number} of {self.count} on {self.nodes[self.number]}"
+                line.tell(lost=f"{here} ended ({said_of(error)})")
             else:
                 line.tell(**self.last_words)
 
@@ -204,22 +196,13 @@ def met(
     """
     with ExitStack() as stack:
         if count == 1:
-            party = Party(Path(), 0, {}, _answer({0: node_name()}, {this_network()}, words))
+            party = Party(0, {}, _answer({0: node_name()}, {this_network()}, words))
         elif path is None:
             raise BadInput(f"{count} ranks need a --meeting to find each other: name its path")
+        elif number == 0:
+            party = _received(path, count, timeout_s, words, stack)
         else:
-            try:
-                if number == 0:
-                    party = _received(path, count, timeout_s, words, stack)
-                else:
-                    party = _joined(path, number, count, timeout_s, stack)
-            except LostRank:
-                raise
-            except BaseException as error:
-                # The first rank, which waits for it, has no connection with it.
-                if number and _is_meeting(path):
-                    tell_end(path, number, said_of(error))
-                raise
+            party = _joined(path, number, count, timeout_s, stack)
         try:
             yield party
         except BaseException as error:
@@ -283,7 +266,7 @@ def _received(path: Path, count: int, timeout_s: float, words: Told, stack: Exit
     answer = _answer(nodes, networks, words)
     for line in lines.values():
         line.tell(**answer)
-    return Party(path, 0, lines, answer)
+    return Party(0, lines, answer)
 
 
 def _refuse_discord(path: Path, told: Told, count: int, *, again: bool) -> None:
@@ -334,25 +317,18 @@ def _joined(path: Path, number: int, count: int, timeout_s: float, stack: ExitSt
     if answer is None or "nodes" not in answer:
         lost = answer["lost"] if answer else f"rank 0 of {count} ended"
         raise LostRank(f"{lost}, so rank {number} stopped too")
-    return Party(path, number, {0: line}, answer)
+    return Party(number, {0: line}, answer)
 
 
 def _refuse_to_wait(path: Path, number: int, count: int, until: float, missing: list[int]) -> None:
-    if (end := first_end(path, number, count)) is not None:
-        rank, sentence = end
-        raise LostRank(f"rank {rank} of {count} ended ({sentence}), so rank {number} stopped too")
+    if (end := first_end(path)) is not None:
+        raise LostRank(f"{end}, so rank {number} stopped too")
     if time.monotonic() > until:
         named = ", ".join(map(str, missing))
         raise StageError(
             f"{len(missing)} of {count} ranks did not come to {path} (missing: {named}): start all "
             "at the same time, with one --meeting on storage that all of them see"
         )
-
-
-def _is_meeting(path: Path) -> bool:
-    with suppress(OSError):
-        return path.is_file() and path.stat().st_size <= LONGEST
-    return False
 
 
 def _opened(path: Path) -> int:

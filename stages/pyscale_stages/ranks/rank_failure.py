@@ -1,7 +1,7 @@
 """How a rank that has ended is told of.
 
-What started a rank may speak for it, by a file beside the meeting: the launcher on every node
-imports this, so it imports nothing heavy.
+What started a rank speaks for it, by a file beside the meeting: the launcher on every node imports
+this, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -28,31 +28,22 @@ def said_of(error: BaseException) -> str:
     return f"{kind}: {said}" if said else kind
 
 
-def ended_file(meeting: Path, rank: int) -> Path:
-    """File that says how a rank ended which ended badly."""
-    return meeting.with_name(f"{meeting.name}.ended-{rank}")
-
-
-def tell_end(meeting: Path, rank: int, sentence: str) -> None:
-    """Tell all who wait at a meeting how a rank ended, if nobody has told them yet."""
-    # Who tells first is nearest to the cause. Nothing is told where the folder is gone.
-    file = ended_file(meeting, rank)
+def tell_end(meeting: Path, sentence: str) -> None:
+    """Tell all who wait at a meeting how a rank ended, if they were told of none yet."""
+    # Whoever ended later may have done so because of the first. Nothing is told where the folder
+    # is gone.
+    file = _ended_file(meeting)
     with suppress(OSError):
         if meeting.parent.is_dir() and not file.exists():
             write_atomically(file, sentence + "\n")
 
 
-def first_end(meeting: Path, rank: int, count: int) -> tuple[int, str] | None:
-    """Return which other rank ended first of those that ended badly, and how."""
-    ends = []
-    for other in range(count):
-        file = ended_file(meeting, other)
-        # None is there as a rule; and a folder that was put away has nothing to tell.
-        with suppress(OSError):
-            if other != rank:
-                ends.append((file.stat().st_mtime_ns, other, file.read_text(encoding="utf-8")))
-    if not ends:
-        return None
-    # Whoever ended later may have done so because of the first.
-    _, first, sentence = min(ends)
-    return first, sentence.strip()
+def first_end(meeting: Path) -> str | None:
+    """Which rank ended first of those that ended badly, and how."""
+    with suppress(OSError):
+        return _ended_file(meeting).read_text(encoding="utf-8").strip()
+    return None
+
+
+def _ended_file(meeting: Path) -> Path:
+    return meeting.with_name(f"{meeting.name}.ended")

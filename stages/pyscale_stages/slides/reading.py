@@ -1,33 +1,17 @@
-"""The slides at a path, and one way to open any of them."""
+"""The slides at a path."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from typing import Literal
 
-from pyscale_stages.errors import BadInput, MissingPart
-from pyscale_stages.libraries import how_to_install
-from pyscale_stages.slides.slide import Slide
+from pyscale_stages.errors import BadInput
 
 SLIDE_SUFFIXES = frozenset({
     ".svs", ".tif", ".tiff", ".ndpi", ".mrxs", ".scn", ".bif", ".vms", ".vmu", ".svslide", ".zarr",
 })  # fmt: skip
 """How names of slides end; folders count where they end in .zarr."""
 _ZARR = ".zarr"
-Reader = Literal["auto", "tifffile", "openslide", "tiffslide", "zarr"]
-READERS: dict[Reader, tuple[str, str]] = {
-    "auto": ("reading", "opened_by_file"),
-    "tifffile": ("tifffile_reader", "open_tiled_tiff"),
-    "openslide": ("otherreaders", "OpenSlideSlide"),
-    "tiffslide": ("otherreaders", "TiffSlideSlide"),
-    "zarr": ("zarr_reader", "ZarrSlide"),
-}
-"""Module of each reader here, which imports its library, and what opens a slide there."""
-COLOURS = 3
-_TIFF_SUFFIXES = frozenset({".tif", ".tiff", ".svs"})
 
 
 def slide_files(path: Path) -> list[Path]:
@@ -65,42 +49,3 @@ def _is_slide(entry: Path) -> bool:
     if entry.name.startswith(".") or entry.suffix.lower() not in SLIDE_SUFFIXES:
         return False
     return entry.is_dir() if entry.suffix.lower() == _ZARR else entry.is_file()
-
-
-def open_slide(path: Path, reader: Reader = "auto") -> Slide:
-    """Open a slide: a file, or the folder of an OME-Zarr image."""
-    if reader not in READERS:
-        raise BadInput(f"unknown reader {reader}: choose from {', '.join(READERS)}")
-    module, name = READERS[reader]
-    opener: Callable[[Path], Slide] = getattr(import_module(f"{__package__}.{module}"), name)
-    try:
-        return opener(path)
-    except ImportError as error:
-        raise MissingPart(
-            f"the reader {reader} for {path} is not installed here ({error}): "
-            f"{how_to_install('loader')}, or leave out --grid reader"
-        ) from error
-
-
-def opened_by_file(path: Path) -> Slide:
-    """Open a slide by the reader that its kind of file goes with."""
-    if path.is_dir():
-        return open_slide(path, "zarr")
-    if path.suffix.lower() not in _TIFF_SUFFIXES:
-        return open_slide(path, "openslide")
-
-    from pyscale_stages.slides.tifffile_reader import TiledTiff
-    from pyscale_stages.slides.tifflayout import TiffLayout, tiff_layout
-
-    layout = tiff_layout(path)
-    if not isinstance(layout, TiffLayout):
-        if layout.is_for_openslide:
-            return open_slide(path, "openslide")
-        raise BadInput(
-            f"no reader takes regions of {path} ({layout.why}): write it as a tiled TIFF, or as "
-            "OME-Zarr"
-        )
-    if layout.has_gaps and layout.channels == COLOURS:
-        # What was never scanned is drawn from other levels, by rules that OpenSlide knows.
-        return open_slide(path, "openslide")
-    return TiledTiff(path, layout)

@@ -3,7 +3,7 @@
 import pytest
 
 from pyscale.commands.running import warn_of_sharing
-from pyscale.executors.placement import Placement
+from pyscale.planning.placement import Placement
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_absent_images_are_problems_with_the_command_that_builds_them(look):
     found = look()
     assert set(found) == {"contact", "track"}
     assert {(one.code, one.status) for one in found.values()} == {("image.file", "problem")}
-    assert found["contact"].do.startswith("pyscale image build contact")
+    assert found["contact"].do == "run `pyscale image build contact`, or pull it"
 
 
 def test_an_image_is_judged_by_its_lock(look, contact, lock_image):
@@ -46,7 +46,7 @@ def test_an_image_is_judged_by_its_lock(look, contact, lock_image):
     assert look()["contact"].status == "ok"
     lock_image(contact, content_sha256="2" * 64)
     older = look()["contact"]
-    assert (older.status, older.do) == ("warning", "pyscale image build contact")
+    assert (older.status, older.do) == ("warning", "run `pyscale image build contact`")
     lock_image(contact, **as_now)
     with contact.open("r+b") as file:
         file.truncate(contact.stat().st_size - 4096)
@@ -55,7 +55,7 @@ def test_an_image_is_judged_by_its_lock(look, contact, lock_image):
 
 def test_a_lock_that_is_none_is_a_problem(look, tmp_path):
     folder = ImageFolder(tmp_path / "images_folder")
-    folder.make()
+    folder.path.mkdir(parents=True)
     folder.lock_file.write_text("not a lock")
     (found,) = look().values()
     assert (found.code, found.status) == ("image.lock", "problem")

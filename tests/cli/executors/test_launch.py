@@ -20,7 +20,7 @@ from pyscale.store.records import (
 )
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.measure.nodename import node_name
-from pyscale_stages.ranks.rank_failure import ended_file
+from pyscale_stages.ranks.rank_failure import first_end
 from trials import ended, error_of, launched
 
 pytestmark = pytest.mark.slow
@@ -143,16 +143,18 @@ class TestHowARankEnded:
         launch(folder)
         assert ended(folder).returncode != 0
         (file,) = meeting.parent.iterdir()
-        assert file.name == "ranks.ended-1"
+        assert file.name == "ranks.ended"
         (said,) = file.read_text().splitlines()
+        assert said.startswith("rank 1 ended (")
         assert sentence in said
 
     def test_badly_in_a_container_is_said_by_the_signal(self, tmp_path):
         meeting = tmp_path / "ranks"
         order = {"meeting": str(meeting), "rank": 0, "container": {"program": "apptainer"}}
         tell_other_ranks(tmp_path, order, 137, None)
-        expected = f"its process on {node_name()} was killed by SIGKILL\n"
-        assert ended_file(meeting, 0).read_text() == expected
+        assert first_end(meeting) == (
+            f"rank 0 ended (its process on {node_name()} was killed by SIGKILL)"
+        )
 
     def test_well_is_not_said(self, order, meeting):
         folder = order(meeting=meeting, rank=1)
@@ -171,12 +173,12 @@ class TestHowARankEnded:
             launch(folder)
             assert ended(folder).returncode == -9
             assert error_of(folder).kind == "Killed"
-            assert not list(tmp_path.rglob("*.ended-*"))
+            assert not list(tmp_path.rglob("*.ended"))
             (folder / "launch.json").unlink()
             (folder / EXIT_FILE).unlink()
 
     def test_is_recorded_though_it_cannot_be_said(self, order, meeting, tmp_path):
-        ended_file(meeting, 1).mkdir()
+        meeting.with_name("ranks.ended").mkdir()
         for number, place in enumerate((meeting, tmp_path / "gone" / "ranks")):
             folder = order(f"w{number}", program=KILLED, meeting=place, rank=1)
             launch(folder)

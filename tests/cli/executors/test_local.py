@@ -16,8 +16,8 @@ import pytest
 from pyscale.errors import UserError
 from pyscale.executors import local
 from pyscale.executors.local import LocalExecutor
-from pyscale.executors.placement import Placement
 from pyscale.executors.protocol import Batch
+from pyscale.planning.placement import Placement
 from pyscale.processes import wait_until_ended
 from pyscale.store.records import TaskOrder
 from pyscale.store.taskfiles import read_task

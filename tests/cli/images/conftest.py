@@ -20,7 +20,7 @@ def lock(folder, lock_image):
 @pytest.fixture
 def contact(folder, lock):
     """A file in the folder that is as its lock says."""
-    folder.make()
+    folder.path.mkdir()
     sif = folder.sif("contact")
     sif.write_bytes(bytes(40_000))
     lock("contact")

@@ -36,30 +36,31 @@ def test_list_names_the_folder_and_every_image(run, folder):
     assert not folder.path.exists()
 
 
-def test_what_is_as_locked_is_listed_with_its_short_sha256_and_verified(run, contact):
+@pytest.fixture
+def current(contact, lock):
+    """An image in the folder that is as its lock says, and made from what is here."""
+    lock("contact", content_sha256=content_sha256(catalog()["contact"]))
+    return contact
+
+
+def test_what_is_as_locked_is_listed_with_its_short_sha256_and_verified(run, current):
     (line,) = [line for line in run("list").stdout.splitlines() if " contact " in line]
-    assert sha256_of(contact)[:12] in line
-    assert "as locked" in run("verify").stdout
-    assert "as locked" in run("verify", "contact", str(contact)).stdout
-    (verdict,) = json.loads(run("verify", "contact", "--json").stdout)
-    assert verdict == {
-        "name": "contact",
-        "file": str(contact),
-        "state": "as locked",
-        "sentence": "",
-        "sha256": sha256_of(contact),
-    }
+    assert sha256_of(current)[:12] in line
+    assert "current" in run("verify").stdout
+    (image,) = json.loads(run("verify", "contact", "--json").stdout)["images"]
+    assert (image["name"], image["state"], image["sentence"]) == ("contact", "current", "")
+    assert (image["path"], image["sha256"]) == (str(current), sha256_of(current))
 
 
-def test_verify_ends_with_1_where_an_image_is_not_as_locked(run, contact):
-    content = bytearray(contact.read_bytes())
+def test_verify_ends_with_1_where_an_image_is_not_as_locked(run, current):
+    content = bytearray(current.read_bytes())
     content[30000] ^= 1
-    contact.write_bytes(content)
-    table = " ".join(run("verify", code=1).stdout.split())
-    assert "changed" in table
-    assert "pyscale image build contact --force" in table
-    verdicts = json.loads(run("verify", "contact", "track", "--json", code=1).stdout)
-    assert [verdict["state"] for verdict in verdicts] == ["changed", "absent"]
+    current.write_bytes(content)
+    said = run("verify", code=1)
+    assert "changed" in said.stdout
+    assert "pyscale image build contact --force" in " ".join(said.stderr.split())
+    images = json.loads(run("verify", "contact", "track", "--json", code=1).stdout)["images"]
+    assert [image["state"] for image in images] == ["changed", "absent"]
 
 
 def test_verify_without_any_image_is_refused(run, folder):
@@ -85,25 +86,32 @@ def test_a_place_that_is_none_is_refused(run, contact):
 
 
 def test_without_a_container_program_images_are_listed_and_verified_all_the_same(
-    run, contact, monkeypatch, tmp_path
+    run, current, monkeypatch, tmp_path
 ):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "contact" in run("list").stdout
-    assert "as locked" in run("verify").stdout
-    for words in (
-        ["pull", "oras://registry.example/lab"],
-        ["build", "contact"],
-    ):
+    assert "current" in run("verify").stdout
+    for words in (["pull", "oras://registry.example/lab"], ["build", "track"]):
         with refused(MissingPart):
             run(*words)
 
 
-def test_build_says_of_current_images_that_there_is_nothing_to_do(run, contact, lock):
-    lock("contact", content_sha256=content_sha256(catalog()["contact"]))
+def test_build_says_of_current_images_that_there_is_nothing_to_do(run, current):
     built = run("build", "contact")
-    (line,) = [line for line in built.stdout.splitlines() if "contact" in line]
-    assert "nothing to do" in line
-    assert sha256_of(contact)[:12] in line
+    assert "nothing to do" in built.stderr
+    assert sha256_of(current)[:12] in built.stdout
+
+
+def test_without_names_images_for_cpus_that_need_no_maven_are_built(run, monkeypatch):
+    chosen = []
+    monkeypatch.setattr(
+        "pyscale.images.build.build", lambda images, *_, **__: chosen.extend(images)
+    )
+    assert "built only by name: " in run("build").stderr
+    names = {definition.name for definition in chosen}
+    assert {"register_denoise", "segment", "segment_cellpose3", "contact", "track"} <= names
+    assert {definition.device for definition in chosen} == {"cpu"}
+    assert "track_trackmate" not in names
 
 
 def test_the_commands_load_nothing_heavy_until_one_is_given():

@@ -7,15 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from pyscale.data.progress import SilentReport
 from pyscale.errors import UserError
-from pyscale.images.lockfile import (
-    ImageFolder,
-    LockedImage,
-    sha256_of,
-    verdict_on,
-    verdict_on_file,
-    verify_image,
-)
+from pyscale.images.catalog import catalog
+from pyscale.images.content import content_sha256, file_sha256
+from pyscale.images.lockfile import ImageFolder, LockedImage, look, sha256_of
 from refusals import refused
 
 LOCKED = LockedImage(
@@ -33,7 +29,6 @@ LOCKED = LockedImage(
 
 def test_a_recorded_image_is_read_back_beside_the_others(folder):
     assert folder.read_lock().images == {}
-    assert folder.sifs() == []
     bigger = LOCKED.model_copy(update={"size_bytes": 6})
     for name, image in (("track", LOCKED), ("contact", LOCKED), ("track", bigger)):
         folder.record(name, image)
@@ -51,10 +46,6 @@ def test_images_that_are_locked_at_the_same_moment_are_all_kept(folder):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda name: folder.record(name, LOCKED), names))
     assert set(folder.read_lock().images) == set(names)
-    # What is still arriving is no image.
-    folder.sif("contact").touch()
-    (folder.path / ".contact.1f.partial.sif").touch()
-    assert folder.sifs() == [folder.sif("contact")]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +60,7 @@ def test_images_that_are_locked_at_the_same_moment_are_all_kept(folder):
     ],
 )
 def test_a_file_that_is_no_lock_is_one_sentence(folder, text):
-    folder.make()
+    folder.path.mkdir()
     folder.lock_file.write_text(text)
     with refused(UserError) as raised:
         folder.read_lock()
@@ -77,7 +68,7 @@ def test_a_file_that_is_no_lock_is_one_sentence(folder, text):
 
 
 def test_a_damaged_lock_is_not_written_over(folder):
-    folder.make()
+    folder.path.mkdir()
     folder.lock_file.write_text("{")
     with refused(UserError):
         folder.record("contact", LOCKED)
@@ -93,11 +84,9 @@ def test_a_folder_that_cannot_be_made_or_is_a_file_is_one_sentence(folder):
     assert folder.read_lock().images == {}
     with refused(UserError):
         folder.record("contact", LOCKED)
-    with refused(UserError):
-        ImageFolder(folder.path / "below").make()
     if Path("/proc/self").exists():
         with refused(UserError):
-            ImageFolder(Path("/proc/images")).make()
+            ImageFolder(Path("/proc/images")).record("contact", LOCKED)
 
 
 def flip(sif, at):
@@ -111,63 +100,73 @@ def flip(sif, at):
     os.utime(sif, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def test_one_flipped_byte_in_the_middle_is_found(folder, contact):
-    assert verify_image(folder, "contact") == folder.read_lock().images["contact"]
-    verdict = verdict_on(folder, "contact")
-    assert (verdict.state, verdict.sentence) == ("as locked", "")
-    assert verdict.sha256 == sha256_of(contact)
+@pytest.fixture
+def as_now():
+    """What the lock says of an image that was built from what is here."""
+    contact = catalog()["contact"]
+    lock_sha256 = file_sha256(contact.lock_file)
+    return {"content_sha256": content_sha256(contact), "lock_sha256": lock_sha256}
+
+
+def read(folder, name="contact"):
+    """How an image stands by all its bytes."""
+    return look(folder, name, SilentReport())
+
+
+def test_an_image_of_what_is_here_is_current_and_else_says_what_has_changed(
+    folder, contact, lock, as_now
+):
+    locked = lock("contact", **as_now)
+    image = look(folder, "contact")
+    assert (image.state, image.sentence, image.sha256) == ("current", "", None)
+    assert (image.stage, image.device, image.path) == ("contact", "cpu", contact)
+    assert (image.size_bytes, image.lock) == (contact.stat().st_size, locked)
+    assert read(folder).sha256 == sha256_of(contact)
+    lock("contact", **(as_now | {"content_sha256": "0" * 64}))
+    image = look(folder, "contact")
+    assert image.state == "out of date"
+    assert "its definition or stage code has changed" in image.sentence
+    lock("contact", content_sha256="0" * 64, lock_sha256="0" * 64)
+    assert "its Python lock has changed" in look(folder, "contact").sentence
+
+
+def test_one_flipped_byte_in_the_middle_is_found_by_reading(folder, contact, lock, as_now):
+    lock("contact", **as_now)
+    assert read(folder).state == "current"
     flip(contact, contact.stat().st_size // 2)
-    with refused(UserError):
-        verify_image(folder, "contact")
-    flip(contact, contact.stat().st_size // 2)
-    verify_image(folder, "contact")
+    assert look(folder, "contact").state == "current"
+    assert read(folder).state == "changed"
+    assert "has sha256" in read(folder).sentence
 
 
 def test_an_image_of_another_size_is_judged_unread(folder, contact):
     size_bytes = contact.stat().st_size
     contact.write_bytes(contact.read_bytes() + b"x")
-    verdict = verdict_on(folder, "contact")
-    assert (verdict.state, verdict.sha256) == ("changed", None)
-    assert f"has {size_bytes + 1} bytes, but" in verdict.sentence
-    assert f"records {size_bytes}" in verdict.sentence
+    image = read(folder)
+    assert (image.state, image.sha256) == ("changed", None)
+    assert f"has {size_bytes + 1} bytes, but" in image.sentence
+    assert f"records {size_bytes}" in image.sentence
 
 
 def test_an_image_that_nothing_locks_is_unlocked_and_one_for_another_machine_foreign(
     folder, contact, lock
 ):
     folder.lock_file.unlink()
-    with refused(UserError):
-        verify_image(folder, "contact")
-    verdict = verdict_on(folder, "contact")
-    assert (verdict.state, verdict.sha256) == ("unlocked", sha256_of(contact))
+    assert read(folder).state == "unlocked"
+    assert "images.lock has no entry for contact" in read(folder).sentence
     lock("contact", architecture="riscv64")
-    assert verdict_on(folder, "contact").state == "foreign"
+    assert read(folder).state == "foreign"
 
 
-def test_an_absent_image_says_how_to_get_it(folder, contact):
+def test_an_absent_image_says_how_to_get_it_and_others_than_those_of_stages_are_known(
+    folder, contact
+):
     shutil.copy(contact, folder.sif("mine"))
     contact.unlink()
-    assert verdict_on(folder, "contact").state == "absent"
-    with refused(UserError):
-        verify_image(folder, "contact")
-    with refused(UserError):
-        verify_image(folder, "track")
-    # Everything that is locked or lies there is verified.
+    image = look(folder, "contact")
+    assert (image.state, image.size_bytes) == ("absent", None)
+    assert "run `pyscale image build contact`, or pull it" in image.sentence
+    # Everything that is locked or lies there has a name.
     assert folder.names() == ["contact", "mine"]
-
-
-def test_a_file_is_compared_with_the_lock_beside_it_or_the_image_that_has_its_bytes(
-    folder, contact, tmp_path
-):
-    elsewhere, copy = tmp_path / "any name.sif", tmp_path / "copy"
-    shutil.copy(contact, elsewhere)
-    shutil.copytree(folder.path, copy)
-    verdict = verdict_on_file(elsewhere, folder)
-    assert (verdict.name, verdict.file, verdict.state) == ("contact", elsewhere, "as locked")
-    flip(elsewhere, 30000)
-    assert verdict_on_file(elsewhere, folder).state == "unlocked"
-    flip(contact, 30000)
-    other = ImageFolder(tmp_path / "none")
-    assert verdict_on_file(copy / "contact.sif", other).state == "as locked"
-    assert verdict_on_file(contact, ImageFolder(copy)).state == "changed"
-    assert verdict_on_file(tmp_path / "absent.sif", folder).state == "absent"
+    mine = look(folder, "mine")
+    assert (mine.stage, mine.device, mine.state) == (None, None, "unlocked")

@@ -1,5 +1,6 @@
 import dataclasses
 import hashlib
+import re
 import sys
 import zipfile
 
@@ -7,7 +8,7 @@ import pytest
 
 from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
-from pyscale.images.parts import JARS_RECORD, buildable, fetch_jars, fetch_wheels, jars_text
+from pyscale.images.parts import JARS_RECORD, fetch_jars, fetch_wheels
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.track.jvm import MAVEN_COORDINATES
 from refusals import refused
@@ -66,9 +67,6 @@ def test_a_wheel_that_is_not_the_locked_one_or_nowhere_is_refused(wheel, tmp_pat
     wheel.unlink()
     with refused(UserError):
         fetch_wheels(catalog()["contact"], tmp_path / "wheels")
-    (tmp_path / "locks" / "contact.txt").unlink()
-    with refused(UserError):
-        fetch_wheels(catalog()["contact"], tmp_path / "wheels")
 
 
 def local_maven(folder):
@@ -88,43 +86,36 @@ def local_maven(folder):
         )
 
 
-def test_without_the_resolver_its_way_is_told_or_jars_put_there_by_hand_are_taken(
-    tmp_path, monkeypatch
-):
+def test_without_the_resolver_its_way_is_told(tmp_path, monkeypatch):
     assert TRACKMATE.image.maven == MAVEN_COORDINATES, "those that the stage asks for"
     monkeypatch.setitem(sys.modules, "jgo", None)
     with refused(MissingPart):
-        fetch_jars(TRACKMATE, tmp_path)
-    put(tmp_path / "track_trackmate" / "jars", "TrackMate-7.14.0.jar", "other-1.jar")
-    fetch_jars(TRACKMATE, tmp_path)
+        fetch_jars(TRACKMATE, tmp_path / "jars")
 
 
 @pytest.mark.slow
-def test_jars_come_with_all_that_they_need_and_others_than_these_are_refused(tmp_path, monkeypatch):
+def test_jars_come_with_all_that_they_need_and_others_than_the_locked_ones_are_refused(
+    tmp_path, monkeypatch, capsys
+):
     pytest.importorskip("jgo")
     local_maven(tmp_path / "maven")
     monkeypatch.setenv("M2_REPO", str(tmp_path / "maven"))
-    fetch_jars(definition("org.example:tool:1.0"), tmp_path)
-    jars = tmp_path / "track_trackmate" / "jars"
-    assert sorted(p.name for p in jars.glob("*.jar")) == ["part-1.0.jar", "tool-1.0.jar"]
-    assert (jars / JARS_RECORD).read_text() == jars_text(jars)
-    (jars / "part-1.0.jar").write_bytes(b"another")
+    (tmp_path / "jars").mkdir()
+    monkeypatch.setattr("pyscale.images.catalog.shipped", lambda _: tmp_path)
+    tool = definition("org.example:tool:1.0")
+    fetch_jars(tool, tmp_path / "first")
+    assert "no locked checksums" in capsys.readouterr().err
+    told = (tmp_path / "first" / JARS_RECORD).read_text()
+    assert re.findall("[a-z]+-1.0.jar", told) == ["part-1.0.jar", "tool-1.0.jar"]
+    tool.jars_lock_file.write_text(told)
+    fetch_jars(tool, tmp_path / "second")
+    assert capsys.readouterr().err.count("warning") == 0
+    tool.jars_lock_file.write_text(told.replace(told[:64], "0" * 64))
     with refused(UserError):
-        fetch_jars(definition("org.example:tool:1.0"), tmp_path)
+        fetch_jars(tool, tmp_path / "third")
 
 
-def test_what_maven_does_not_have_is_one_sentence_and_nothing_half_made(tmp_path):
+def test_what_maven_does_not_have_is_one_sentence(tmp_path):
     with refused(UserError):
-        fetch_jars(definition("org.example.pyscale:absent:1.0"), tmp_path)
+        fetch_jars(definition("org.example.pyscale:absent:1.0"), tmp_path / "jars")
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
-
-
-def test_images_for_cpus_are_built_and_others_only_by_name(folder, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jgo", None)
-    definitions, left_out = buildable(folder, tmp_path / "parts", force=False)
-    assert {definition.device for definition in definitions} == {"cpu"}
-    chosen = {definition.name for definition in definitions}
-    assert {"register_denoise", "segment", "segment_cellpose3", "contact", "track"} <= chosen
-    assert chosen | set(left_out) == set(catalog())
-    assert left_out["segment-cuda"] == "it is for cuda: name it to build it"
-    assert "jgo" in left_out["track_trackmate"]

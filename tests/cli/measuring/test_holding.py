@@ -14,7 +14,7 @@ from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
 from refusals import refused
 
-STRAY = "printf '\\03617\\037PENDING\\037\\037N/A\\037Resources\\037allocation\\n'"
+STRAY = "printf '\\03617\\037PENDING\\037\\037N/A\\037Resources\\n'"
 SILENT = "echo 'scancel: error: Unable to contact slurm controller' >&2; exit 1"
 
 
@@ -102,7 +102,7 @@ def test_between_two_tries_a_signal_ends_it_at_once(refusing, run, monkeypatch, 
     assert called() == 1
 
 
-JOBS = "[ -e {calls} ] && printf '\\03617\\037CANCELLED\\037n1\\037N/A\\037None\\037allocation\\n'"
+JOBS = "[ -e {calls} ] && printf '\\03617\\037CANCELLED\\037n1\\037N/A\\037None\\n'"
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,7 @@ LONG_AGO_S = NOW_S - 10 * CLOCK_GRACE_S
 
 def said(state, reason="None", node="n1"):
     """A Slurm that says this of the job 17."""
-    job = QueuedJob(
-        job_id="17", name="run", state=state, reason=reason, node=node, start=None, comment=""
-    )
+    job = QueuedJob(job_id="17", state=state, reason=reason, node=node, start=None)
     return Queue(NOW_S, {"17": job})
 
 
@@ -106,12 +104,10 @@ def queued(job_id, state, reason="None"):
     start = datetime.now(UTC) - timedelta(minutes=20)
     return QueuedJob(
         job_id=job_id,
-        name="pyscale-a",
         state=state,
         reason=reason,
         node="n[1-2]" if state == "RUNNING" else "",
         start=start if state == "RUNNING" else None,
-        comment="allocation",
     )
 
 
@@ -122,9 +118,11 @@ def asked(*jobs, complaint=None):
 def test_the_wait_ends_when_the_pilot_starts():
     events = [event("pilot_started", "17", 90), event("pilot_started", "17", 500)]
     assert queue_waits_s([allocated("17")], events) == {"17": 90}
-    # One that waits for another tells nothing of the queue.
+    # One that waits for another waits for the queue alone from the end of that.
+    chain = [allocated("17"), allocated("18", after="17")]
     later = [event("pilot_started", "18", 90)]
-    assert queue_waits_s([allocated("17"), allocated("18", after="17")], later) == {}
+    assert queue_waits_s(chain, later) == {}
+    assert queue_waits_s(chain, [event("allocation_ended", "17", 60), *later]) == {"18": 30}
 
 
 @pytest.mark.parametrize(

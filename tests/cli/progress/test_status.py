@@ -46,7 +46,7 @@ def squeue(tmp_path, monkeypatch):
     monkeypatch.setattr(queue, "TIME_LIMIT_S", PATIENCE_S)
 
     def says(complaint="", **states):
-        jobs = (f"\x1e{job}\x1f{state}\x1fn1\x1f1\x1fNone\x1fc\n" for job, state in states.items())
+        jobs = (f"\x1e{job}\x1f{state}\x1fn1\x1f1\x1fNone\n" for job, state in states.items())
         (tmp_path / "jobs").write_text("".join(jobs))
         (tmp_path / "complaint").write_text(complaint)
 

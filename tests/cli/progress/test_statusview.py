@@ -128,13 +128,13 @@ def test_many_tasks_are_counted_and_few_are_told():
         trial="segment-n64-b1",
         state="under way",
         counts={"running": 64, "queued": 936, "done": 9000},
-        waits={"waiting for free nodes": 1, "waiting for an earlier task of its array": 935},
+        waits={"waiting for free nodes": 1, "waiting behind jobs of higher priority": 935},
         tasks=running,
     )
     lines = text(status(trial)).splitlines()
     assert "segment-n64-b1: 64 running, 936 queued, 9000 done" in lines
     assert "  … and 44 more running, 936 more queued, 9000 more done" in lines
-    assert "  935 queued: waiting for an earlier task of its array" in lines
+    assert "  935 queued: waiting behind jobs of higher priority" in lines
     assert sum("running" in line and "on n1" in line for line in lines) == MOST_TASKS
     assert len(lines) < MOST_TASKS + 10
 

@@ -6,7 +6,7 @@ import pytest
 from asread import printed
 from atleastone import some
 from pyscale.analysis.comparison import comparison
-from pyscale.evaluation.runfacts import Difference
+from pyscale.planning.runfacts import Difference
 from pyscale.report.comparison import (
     ComparisonContext,
     OutputComparison,

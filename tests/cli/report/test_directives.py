@@ -44,6 +44,18 @@ def test_sbatch_gets_an_array_of_which_n_run_at_once():
     ]
 
 
+def test_another_scheduler_gets_one_job_for_all_workers_in_the_words_of_its_site():
+    assert written("sbatch", "gridengine", request()).splitlines() == [
+        "# segment, N = 4",
+        "#$ -N segment",
+        "#$ -S /bin/bash",
+        "#$ -j y",
+        "#$ -o /dev/null",
+        "#$ -pe smp 8",
+        "#$ -l h_rt=00:30:00",
+    ]
+
+
 def test_ranks_are_tasks_of_one_job():
     ranks = request(stage="mine", windows=4)
 

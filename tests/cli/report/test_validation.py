@@ -7,7 +7,6 @@ import pytest
 
 from atleastone import some
 from pyscale.report.validation import headline, sentences, write_validation
-from pyscale.validation.findings import Speed
 from pyscale.validation.judging import MeasuredEntry, judged
 from validated import FED_BY, OTHER, expected_of_two, found_of, gave, trial
 
@@ -55,7 +54,7 @@ def test_a_wrong_stage_is_told_with_its_numbers_and_what_the_tolerance_is_from()
     found = found_of(segment=[trial(), trial(2, ap=0.5)], track=[trial(ap=0.5)])
     said = "This installation does not compute what it should: segment gives wrong results."
     assert headline(found) == said
-    segment, track, _ = sentences(found)
+    segment, track = sentences(found)
     assert segment == (
         "segment: wrong: ap is 0.500 at N = 2, expected 0.900 \u00b1 0.0100 (cells round)."
     )
@@ -101,32 +100,6 @@ def test_a_trial_that_failed_beside_right_ones_is_told():
         "track: identical: 2 trials gave the same bytes as the reference installation. Not every "
         "trial was judged: track-n1-b3/w0 failed: full."
     )
-
-
-def speed_of(low, high):
-    speed = Speed(
-        entry="segment",
-        workers=1,
-        reference="theirs",
-        wall_s=5,
-        speedup=2,
-        reference_s=10,
-        trials=3,
-        reference_trials=6,
-        speedup_low=low,
-        speedup_high=high,
-    )
-    return found_of().model_copy(update={"speeds": (speed,)})
-
-
-def test_a_speed_is_told_with_its_interval_or_why_there_is_none():
-    assert sentences(speed_of(1.9, 2.1))[-1] == (
-        "segment at N = 1 takes 5.00 s, 2.00 [1.90, 2.10] times as fast as theirs (10.0 s)."
-    )
-    said = sentences(speed_of(None, None))[-1]
-    assert "2.00 times as fast as theirs" in said
-    assert "medians of 3 and 6 trials, too few for an interval" in said
-    assert sentences(found_of())[-1].startswith("Speed: no known reference did")
 
 
 def test_the_file_holds_all_numbers_and_goes_with_the_validation(tmp_path, thin):

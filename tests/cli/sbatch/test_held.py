@@ -37,6 +37,14 @@ def test_the_job_is_as_large_as_the_largest_trial(make, workers, request_, cores
     assert (held.cores, held.nodes_option) == (cores, nodes)
 
 
+def test_a_site_may_have_a_job_for_each_n_which_leaves_nothing_idle(make):
+    plan = make(only=("contact",), workers=(1, 4))
+    found = held_trials(plan, site(jobs="each-n"))
+    assert [(one.workers, one.held.cores) for one in found] == [(1, 1), (4, 4)]
+    assert {trial.workers for trial in found[1].trials} == {4}
+    assert sum(len(one.trials) for one in found) == len(plan.trials)
+
+
 def test_several_small_tasks_share_the_cores_of_a_large_one(make):
     plan = make(only=("contact",), workers=(1, 4))
     trials = tuple(

@@ -9,9 +9,9 @@ import pytest
 
 from atleastone import some
 from programs import put_program
+from pyscale.commands.emitting import write_scripts
 from pyscale.executors.submission import setup_lines
 from pyscale.planning.sites import load_site
-from pyscale.sbatch.emit import write_scripts
 from pyscale.tomlfile import shipped_names
 from renderedscripts import GPUS, of_image, of_ranks, of_the_machine, texts_for
 

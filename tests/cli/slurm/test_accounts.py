@@ -19,11 +19,11 @@ SACCT = """\
 102.batch|CANCELLED|0:11|n1|0|||
 103|OUT_OF_MEMORY|0:125|n1|1|Partition_Limit|200M|
 103.batch|OUT_OF_MEMORY|0:125|n1|1|||
-104_1|CANCELLED by 0|0:0|n2|3|UNLIMITED|200M|
-104_1.batch|CANCELLED|0:15|n2|3|||3399680
-104_2|RUNNING|0:0|n2|20|UNLIMITED|200M|
-104_2.batch|RUNNING|0:0|n2|20|||
-105_[0-3]|CANCELLED by 1004|0:0|None assigned|0|Partition_Limit|200M|
+104|CANCELLED by 0|0:0|n2|3|UNLIMITED|200M|
+104.batch|CANCELLED|0:15|n2|3|||3399680
+108|RUNNING|0:0|n2|20|UNLIMITED|200M|
+108.batch|RUNNING|0:0|n2|20|||
+105|CANCELLED by 1004|0:0|None assigned|0|Partition_Limit|200M|
 109|FAILED|1:0|n1|4|UNLIMITED|200M|
 109.batch|FAILED|1:0|n1|4|||10887168
 109.0|OUT_OF_MEMORY|0:125|n1|4|||66187264
@@ -42,30 +42,21 @@ def test_only_jobs_that_ended_have_an_end_with_codes_signals_node_and_who_cancel
         "101": "FAILED",
         "102": "FAILED",
         "103": "OUT_OF_MEMORY",
-        "104_1": "CANCELLED",
-        **{f"105_{index}": "CANCELLED" for index in range(4)},
+        "104": "CANCELLED",
+        "105": "CANCELLED",
         "109": "OUT_OF_MEMORY",
         "112": "TIMEOUT",
         "113": "NODE_FAIL",
     }
     assert (ends["101"].exit_code, ends["101"].signal) == (3, 0)
     assert (ends["102"].exit_code, ends["102"].signal) == (0, 11)
-    assert (ends["104_1"].cancelled_by, ends["105_2"].cancelled_by) == (0, 1004)
+    assert (ends["104"].cancelled_by, ends["105"].cancelled_by) == (0, 1004)
     assert ends["112"].cancelled_by is None
     # One that never began has no node.
-    assert (ends["105_0"].node, ends["104_1"].node) == ("", "n2")
+    assert (ends["105"].node, ends["104"].node) == ("", "n2")
     # A job's peak of memory is the highest of its steps.
     assert ends["109"].peak_memory_bytes == 66187264
     assert ends["100"].peak_memory_bytes is None
-
-
-def test_what_is_told_of_an_element_alone_outweighs_what_is_told_of_all_that_waited():
-    ends = parse(
-        "17_0|CANCELLED by 0|0:0|n1|2|5|200M|\n"
-        "17_1|RUNNING|0:0|n1|2|5|200M|\n"
-        "17_[0-2%2]|CANCELLED by 0|0:0|None assigned|0|5|200M|\n"
-    )
-    assert {job_id: end.node for job_id, end in ends.items()} == {"17_0": "n1", "17_2": ""}
 
 
 @pytest.mark.parametrize(
@@ -113,10 +104,10 @@ def sacct(tmp_path, monkeypatch):
     return asked
 
 
-def test_many_elements_are_asked_for_at_once_by_their_arrays(sacct):
+def test_many_jobs_are_asked_for_at_once(sacct):
     assert ends_of([]) == {}
     assert not sacct.exists()
-    assert set(ends_of(["104_1", "104_2", "105_3", "112"])) == {"104_1", "105_3", "112"}
+    assert {"104", "105", "112"} <= set(ends_of(["112", "104", "105"]))
     (call,) = sacct.read_text().splitlines()
     assert call.endswith("--jobs=104,105,112")
     # Where there are no accounts nothing is known, and it can be told why.

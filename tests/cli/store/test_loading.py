@@ -31,7 +31,7 @@ TOGETHER = BatchWindow(
     wall_s=5.0, waits_s=(1.0, 2.0), steps_s=(2.0, 3.0), copies_s=(0.25, 0.75), patches=128
 )
 LOADED = Loading(
-    factory="pyscale_stages.loader.factories:pyscale",
+    factory="mine:patches",
     slides=4,
     cores=2,
     batch_size=64,
@@ -113,7 +113,7 @@ def test_the_batches_of_both_windows_are_summed_up_beside_memory_and_diversity(r
     assert {name: found[name] for name in expected} == expected
     assert found["distance_px"] is None
     # What a user wrote, and not where it was found.
-    assert found["factory"] == "pyscale"
+    assert found["factory"] == "wsistream"
     # Between the last two of five waits, 0.4 and 3.0: at 0.95 * 4 = 3.8 and at 3.96.
     assert found["free_wait_p95_s"] == pytest.approx(0.4 + 0.8 * 2.6)
     assert found["free_wait_p99_s"] == pytest.approx(0.4 + 0.96 * 2.6)

@@ -100,9 +100,9 @@ SAID = {
     "elements that wait are counted one by one": (
         lambda sacct: (
             sacct.array([0]),
-            sacct.job("9_0", raw="10").job("9_[1-3%2]", raw="9", state="PENDING"),
+            sacct.job("9_0", raw="10").job("9_[1,2-3,4-6:2,5%2]", raw="9", state="PENDING"),
         ),
-        "of 4 tasks 3 not ended",
+        "of 7 tasks 6 not ended",
     ),
     # Those that were cancelled while they waited are told nowhere, as Slurm 22.05 does.
     "an array whose rest never began is no smaller array": (

@@ -5,11 +5,9 @@ import pytest
 import torch
 from scipy.special import logsumexp
 
-from pyscale_stages.kernels import engine, particles, slices
+from pyscale_stages.kernels import engine, particles
 from pyscale_stages.kernels.params import COMBINATIONS
-from pyscale_stages.kernels.particles import SHIFTS_PX, random_blobs
 from pyscale_stages.kernels.slices import disc
-from pyscale_stages.kernels.work import StepClock
 
 STEPS = [
     *("load_particles", "put_particles_on_device", "fft", "project", "compare"),
@@ -78,14 +76,6 @@ def test_a_pose_that_cannot_be_told_from_the_true_one_is_right(make_bench, done)
     assert work.judge(other_shift).more["right_poses"] == 0
 
 
-def test_reading_ahead_gives_every_batch_once_and_in_order():
-    with engine.ThreadPoolExecutor(max_workers=1) as reader:
-        batches = engine.read_ahead(
-            reader, lambda part, _clock: part, [1, 2, 3], StepClock(lambda: None, own_memory=False)
-        )
-        assert list(batches) == [1, 2, 3]
-
-
 def test_particles_are_those_of_their_seed_in_memory_and_on_disk(make_bench, tmp_path):
     bench = make_bench()
     images = particles.simulate(bench.params, bench.rng("x"), "C1").images
@@ -133,16 +123,3 @@ def test_maximisation_takes_one_pose_and_marginalisation_the_best_by_their_poste
     assert few.pose.shape == (2, 3)
     assert few.share.sum(dim=1).tolist() == pytest.approx([1, 1])
     assert (few.share.diff(dim=1) <= 0).all()
-
-
-@pytest.mark.parametrize("number", range(len(SHIFTS_PX)))
-def test_a_shifted_image_is_moved_back_by_its_own_phases(number):
-    box_px = 32
-    blobs = random_blobs(np.random.default_rng(2), box_px)
-    index, frequencies = slices.disc(box_px)
-    phases = engine.shift_phases(frequencies, box_px)
-    images = np.stack([blobs.shifted(*SHIFTS_PX[number]).projection(box_px), blobs.projection(32)])
-    shifted, middle = slices.image_transforms(torch.from_numpy(images))[:, index]
-    distances = [float((shifted * phase - middle).abs().max()) for phase in phases]
-    assert int(np.argmin(distances)) == number
-    assert min(distances) < 1e-2 * float(middle.abs().max())

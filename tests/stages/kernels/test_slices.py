@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from atleastone import some
 from pyscale_stages.kernels import slices
-from pyscale_stages.kernels.particles import random_blobs, symmetry_matrices
+from pyscale_stages.kernels.particles import random_blobs
 
 GRID = 24
 
@@ -82,37 +82,3 @@ def test_a_central_slice_is_the_transform_of_the_projection(kernel):
     distance = np.linalg.norm(got - expected) / np.linalg.norm(expected)
     # Interpolation in a grid only twice as fine costs a few percent; a wrong turn costs all.
     assert distance < {"linear10": 0.15, "linear20": 0.03}[kernel]
-
-
-def test_a_symmetric_object_has_the_same_slice_at_every_symmetric_orientation():
-    box_px = 32
-    blobs = random_blobs(np.random.default_rng(7), box_px, "D7")
-    matrices = symmetry_matrices("D7")
-    assert len(matrices) == 14
-    rotation = Rotation.random(random_state=8).as_matrix()
-    grid = slices.volume_transform(torch.from_numpy(blobs.volume(box_px)))
-    _, frequencies = slices.disc(box_px)
-    turned = torch.from_numpy((rotation @ matrices).astype(np.float32))
-    at = slices.slice_positions(turned, frequencies, 2 * box_px)
-    found = slices.project(grid, at, "linear20").numpy()
-    spread = np.linalg.norm(found - found.mean(axis=0)) / np.linalg.norm(found)
-    assert spread < 0.03
-    other = torch.from_numpy(Rotation.random(14, random_state=9).as_matrix().astype(np.float32))
-    apart = slices.project(grid, slices.slice_positions(other, frequencies, 64), "linear20").numpy()
-    assert np.linalg.norm(apart - apart.mean(axis=0)) / np.linalg.norm(apart) > 0.2
-
-
-def test_a_volume_comes_back_from_slices_in_many_directions():
-    box_px = 24
-    blobs = random_blobs(np.random.default_rng(11), box_px)
-    volume = blobs.volume(box_px)
-    rotations = Rotation.random(300, random_state=12).as_matrix()
-    index, frequencies = slices.disc(box_px)
-    images = np.stack([blobs.rotated(matrix).projection(box_px) for matrix in rotations])
-    values = slices.image_transforms(torch.from_numpy(images))[:, index]
-    built = slices.Reconstruction(2 * box_px, torch.device("cpu"))
-    turned = torch.from_numpy(rotations.astype(np.float32))
-    at = slices.slice_positions(turned, frequencies, 2 * box_px)
-    built.insert(values, torch.ones(len(rotations)), at, "linear10")
-    back = built.volume(box_px, 0.5).numpy()
-    assert np.corrcoef(back.ravel(), volume.ravel())[0, 1] > 0.95

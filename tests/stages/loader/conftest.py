@@ -4,12 +4,10 @@ import gc
 import multiprocessing
 from contextlib import contextmanager
 from functools import partial
-from importlib.util import find_spec
 
 import pytest
 import torch
 
-from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.params import LoaderParams
@@ -45,13 +43,6 @@ def _no_loader_process_is_left(monkeypatch):
     yield
     if multiprocessing.active_children():
         gc.collect()
-
-
-@pytest.fixture
-def wsistream(missing):
-    """Need the data set that the shipped one is compared with."""
-    if find_spec("wsistream") is None:
-        missing("wsistream", how_to_install("loader"))
 
 
 @pytest.fixture

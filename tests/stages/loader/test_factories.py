@@ -6,9 +6,9 @@ from textwrap import dedent
 import pytest
 from pydantic import ValidationError
 from torch.utils.data import Dataset
+from wsistream.torch import WsiStreamDataset
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError
-from pyscale_stages.loader.dataset import PatchDataset
 from pyscale_stages.loader.factories import dataset_of, factory_of, idle_processes
 from pyscale_stages.loader.params import FOLDER_VARIABLE, LoaderParams, folder_of_factory
 from refusals import refused
@@ -36,24 +36,15 @@ def said(factory, kind=BadInput):
     return sentence
 
 
-def test_the_shipped_factory_makes_the_shipped_data_set():
-    assert isinstance(dataset_of(LoaderParams(), ["a.svs"], 0), PatchDataset)
-
-
-@pytest.mark.usefixtures("wsistream")
-def test_wsistream_makes_its_own_data_set(tmp_path):
-    from wsistream.torch import WsiStreamDataset
-
+def test_wsistream_makes_the_shipped_data_set_and_absent_the_line_that_installs_it_is_given(
+    tmp_path, monkeypatch
+):
     slide = tmp_path / "a.svs"
     slide.touch()
-    made = dataset_of(LoaderParams(factory="wsistream"), [str(slide)], 0)
-    assert isinstance(made, WsiStreamDataset)
-
-
-@pytest.mark.usefixtures("wsistream")
-def test_wsistream_refuses_a_reader_that_it_does_not_have():
-    with refused(BadInput):
-        factory_of(LoaderParams(factory="wsistream", reader="zarr"))
+    assert isinstance(dataset_of(LoaderParams(), [str(slide)], 0), WsiStreamDataset)
+    monkeypatch.setattr("pyscale_stages.loader.factories.find_spec", lambda _name: None)
+    with refused(MissingPart):
+        factory_of(LoaderParams())
 
 
 def test_a_factory_of_ones_own_is_called_with_the_settings(module):
@@ -79,7 +70,7 @@ def test_a_factory_of_ones_own_is_called_with_the_settings(module):
 
 @pytest.mark.parametrize("name", ["ours", "ours:", ":make", "pyscale2"])
 def test_what_names_no_factory_is_refused_with_what_there_is(name):
-    with pytest.raises(ValidationError, match="use pyscale or wsistream, or your own function"):
+    with pytest.raises(ValidationError, match="use wsistream, or your own function"):
         LoaderParams(factory=name)
 
 
@@ -120,9 +111,9 @@ def test_a_factory_that_gives_no_data_set_is_refused_with_the_reason(
 
 @pytest.mark.parametrize(
     ("num_workers", "slides", "factory", "idle"),
-    [(0, 1, "pyscale", 0), (2, 2, "pyscale", 0), (4, 1, "pyscale", 3), (4, 1, "patches:make", 0)],
+    [(0, 1, "wsistream", 0), (2, 2, "wsistream", 0), (4, 1, "wsistream", 3), (4, 1, "a:make", 0)],
 )
-def test_loader_processes_without_a_slide_are_idle_where_pyscale_shares_them_out(
+def test_loader_processes_without_a_slide_are_idle_where_slides_are_shared_out(
     num_workers, slides, factory, idle
 ):
     assert idle_processes(LoaderParams(num_workers=num_workers, factory=factory), slides) == idle

@@ -5,7 +5,6 @@ import pytest
 import torch
 from torch.utils.data import default_collate
 
-from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.items import (
     Places,
     channels_first,
@@ -18,7 +17,6 @@ from pyscale_stages.loader.items import (
     pixels_of,
     places_in,
 )
-from refusals import refused
 
 IMAGE = torch.zeros(3, 8, 8)
 
@@ -35,11 +33,6 @@ IMAGE = torch.zeros(3, 8, 8)
 )
 def test_pixels_are_found_in_a_batch(batch, shape):
     assert pixels_of(batch).shape == shape
-
-
-def test_items_without_pixels_are_refused():
-    with refused(BadInput):
-        pixels_of({"slide_path": ["a"], "x": torch.tensor([1])})
 
 
 def test_places_are_copied_out_of_the_batch():

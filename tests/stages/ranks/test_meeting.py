@@ -1,7 +1,6 @@
 """How ranks find each other, and how each way of missing each other is said."""
 
 import json
-import os
 import socket
 from contextlib import ExitStack
 from functools import partial
@@ -15,7 +14,7 @@ from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks import meeting as meeting_module
 from pyscale_stages.ranks.group import joined
 from pyscale_stages.ranks.meeting import met
-from pyscale_stages.ranks.rank_failure import ended_file, first_end, tell_end
+from pyscale_stages.ranks.rank_failure import first_end, tell_end
 from refusals import refused
 
 
@@ -79,23 +78,12 @@ def test_a_place_where_no_meeting_can_be_is_refused_and_left_as_it_is(tmp_path, 
 def test_a_rank_that_waits_ends_when_another_is_said_to_have_ended(ranks):
     waiting = ranks.start("talk", 0, 2)
     ranks.until_first_waits()
-    tell_end(ranks.meeting, 1, "its process was ended by SIGKILL")
+    tell_end(ranks.meeting, "rank 1 ended (its process was ended by SIGKILL)")
+    # It ended because of that one.
+    tell_end(ranks.meeting, "rank 2 ended (its process was ended by SIGTERM)")
     outcome = ranks.end(waiting)
     assert outcome.code == 1
-    assert outcome.error == (
-        "rank 1 of 2 ended (its process was ended by SIGKILL), so rank 0 stopped too"
-    )
-
-
-def test_a_killed_rank_is_explained_by_how_it_is_said_to_have_ended(ranks):
-    first, last = (ranks.start("wait_for_the_last", number, 2) for number in range(2))
-    assert first.stderr.readline() == "all have met\n"
-    tell_end(ranks.meeting, 1, "its process was ended by SIGKILL")
-    last.kill()
-    assert ranks.end(first).error == (
-        f"rank 1 of 2 on {node_name()} ended (its process was ended by SIGKILL), so rank 0 stopped "
-        "too"
-    )
+    assert outcome.error == "rank 1 ended (its process was ended by SIGKILL), so rank 0 stopped too"
 
 
 STRANGERS = (
@@ -141,25 +129,7 @@ def test_ranks_meet_by_what_joins_their_nodes_and_a_stranger_is_none(
     assert not meeting.exists()
 
 
-def test_the_rank_that_ended_first_is_the_one_that_is_named(tmp_path):
-    """The others end because of it, and are said to have ended too."""
-    meeting = tmp_path / "ranks"
-    for rank, second in ((0, 30), (1, 20), (2, 10)):
-        tell_end(meeting, rank, f"by error {rank}")
-        os.utime(ended_file(meeting, rank), (second, second))
-    assert first_end(meeting, 0, 3) == (2, "by error 2")
-
-
-def test_a_rank_does_not_hear_of_itself_and_what_it_says_itself_stays(tmp_path):
-    meeting = tmp_path / "ranks"
-    tell_end(meeting, 1, "slide 7 is no slide")
-    assert first_end(meeting, 1, 2) is None
-    # Its launcher tells too.
-    tell_end(meeting, 1, "its process ended with exit code 2")
-    assert first_end(meeting, 0, 2) == (1, "slide 7 is no slide")
-
-
 def test_a_folder_that_was_put_away_is_not_made_again(tmp_path):
-    tell_end(tmp_path / "meeting" / "ranks", 1, "by an error")
+    tell_end(tmp_path / "meeting" / "ranks", "by an error")
     assert list(tmp_path.iterdir()) == []
-    assert first_end(tmp_path / "meeting" / "ranks", 0, 2) is None
+    assert first_end(tmp_path / "meeting" / "ranks") is None

@@ -130,29 +130,6 @@ def test_image_noise_and_random_weights_are_those_of_the_tasks_seed(folder, solv
     assert read_image(folder / "seeded") == pytest.approx(expected[0].numpy(), abs=1e-5)
 
 
-def test_one_rank_may_be_told_to_cut_the_image(folder):
-    cut = reconstructed(folder / "cut", whole_at_one=False, tiles_at_once=2)
-    tiling = cut.of(Reconstruction)[0].tiling
-    assert (tiling.tile_px, tiling.overlap_px, tiling.tiles, tiling.tiles_here) == (64, 56, 4, 4)
-    assert tiling.work_multiplier == (2 * 176 / 128) ** 2
-
-
-def test_a_volume_is_reconstructed_of_its_cone_beams(folder):
-    volume = reconstructed(
-        folder / "volume",
-        problem="tomography_3d",
-        size_px=32,
-        angles=4,
-        operators=2,
-        iterations=1,
-        tile_px=16,
-        overlap_px=8,
-    )
-    assert volume.of(Reconstruction)[0].shape == (1, 32, 32, 32)
-    assert volume.of(Reconstruction)[0].psnr_interior_db is None
-    assert read_image(folder / "volume").shape == (1, 32, 32, 32)
-
-
 def test_a_device_that_cannot_serve_is_refused_in_a_sentence_with_its_place(folder):
     refused = reconstructed(folder / "mps", device="mps")
     assert refused.error.exit_code == 2

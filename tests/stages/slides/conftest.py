@@ -73,6 +73,9 @@ def make_svs(tmp_path, picture):
                     interpolation=cv2.INTER_AREA,
                 )
                 tiff.write(level, description=said, **written)
+                if step == 1:
+                    # Scanners write a thumbnail behind the finest level, in strips.
+                    tiff.write(shown[::8, ::8], photometric="rgb", metadata=None, software=False)
         return path
 
     return make

@@ -1,10 +1,8 @@
 import zlib
 
-import mrcfile
 import numpy as np
 import polars as pl
 import pytest
-import tifffile
 
 from pyscale_stages.storage import params, reads, testfiles
 from pyscale_stages.storage.testfiles import particles_of
@@ -89,20 +87,6 @@ def test_a_stack_that_is_damaged_after_writing_is_told(bench, place, monkeypatch
     assert error.kind == "DamagedRead"
     assert "differ from what was written" in error.message
     assert not list(place.iterdir())
-
-
-def test_movies_are_real_ones_of_their_formats(bench, place, monkeypatch):
-    shapes = {}
-
-    def look(_book, case, files):
-        if case.name.startswith("movie"):
-            path = files.files[-1]
-            movie = mrcfile.read(path) if path.suffix == ".mrc" else tifffile.imread(path)
-            shapes[path.suffix] = movie.shape
-
-    monkeypatch.setattr("pyscale_stages.storage.run.read_sequentially", look)
-    assert bench.run("run", place, modes=["warm"], params={"movie_frames": 3}).error is None
-    assert shapes == dict.fromkeys((".tif", ".mrc", ".eer"), (3, 64, 64))
 
 
 def test_movies_need_no_more_room_than_was_asked_for(bench, place, monkeypatch):

@@ -233,8 +233,8 @@ def _among(rows: Sequence[Row], row: Row) -> tuple[bool, str]:
 def to_paste(row: Row) -> tuple[tuple[str, str], ...]:
     """Lines that make the dataset and its DataLoader with the settings of a configuration."""
     factory = row["factory"]
-    make = "make_dataset" if factory in SHIPPED else str(factory).rpartition(":")[2]
-    whose = f"the factory {factory}" if factory in SHIPPED else factory
+    make = "make_dataset" if factory == SHIPPED else str(factory).rpartition(":")[2]
+    whose = f"the factory {factory}" if factory == SHIPPED else factory
     # torch refuses prefetch_factor where there is no loader process.
     known = [name for name in DATALOADER if row["num_workers"] or name != "prefetch_factor"]
     data = ", ".join(settings_of(row, DATASET))

@@ -12,7 +12,7 @@ import polars as pl
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.machine.sidebyside import MachineSide
 from pyscale.analysis.sidebyside import Beside, Side, stages_beside
-from pyscale.evaluation.runfacts import HARDWARE
+from pyscale.planning.runfacts import HARDWARE
 from pyscale.report.viewer.model import (
     Cell,
     Column,

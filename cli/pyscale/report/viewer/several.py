@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.judging import OTHER_WORK
-from pyscale.evaluation.runfacts import Differing
+from pyscale.planning.runfacts import Differing
 from pyscale.report.comparison import (
     ComparisonContext,
     conclusion,

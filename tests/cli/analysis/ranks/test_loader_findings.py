@@ -59,19 +59,19 @@ def test_what_says_no_place_or_failed_is_not_advised_and_a_run_without_loading_f
     assert loader_findings(pl.DataFrame(schema=loading_schema()), keep=0.5) is None
 
 
-WSI = {"stage": "other", "factory": "wsistream"}
+OWN = {"stage": "other", "factory": "mine:patches"}
 READER = {"stage": "other", "reader": "openslide", "checksum": "0ther"}
 
 
 @pytest.mark.parametrize(
     ("change", "verdict"),
     [
-        (WSI | {"checksum": "5eed"}, "same"),
-        (WSI | {"checksum": "0ther"}, "different"),
-        (WSI | {"checksum": None}, "unknown"),
+        (OWN | {"checksum": "5eed"}, "same"),
+        (OWN | {"checksum": "0ther"}, "different"),
+        (OWN | {"checksum": None}, "unknown"),
         (READER, "different"),
         # How many batches are kept ready changes no patch.
-        (WSI | {"prefetch_factor": 8, "pin_memory": True}, "same"),
+        (OWN | {"prefetch_factor": 8, "pin_memory": True}, "same"),
     ],
 )
 def test_factories_and_readers_with_equal_settings_are_held_against_each_other(change, verdict):
@@ -82,9 +82,9 @@ def test_factories_and_readers_with_equal_settings_are_held_against_each_other(c
 @pytest.mark.parametrize(
     "change",
     [
-        *(WSI | other for other in ({"num_workers": 4}, {"pool_size": 2}, {"batch_size": 32})),
-        WSI | {"patch_px": 128},
-        WSI | {"error": "wsistream is not installed"},
+        *(OWN | other for other in ({"num_workers": 4}, {"pool_size": 2}, {"batch_size": 32})),
+        OWN | {"patch_px": 128},
+        OWN | {"error": "a library is absent"},
         # One factory made both.
         {"stage": "again", "checksum": "x"},
     ],

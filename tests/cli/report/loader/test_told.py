@@ -57,7 +57,7 @@ def row_of(results, stage, workers):
     ("consumes_per_s", "repeats", "said"),
     [
         # Storage that is too slow does not feed, and what would is named.
-        (620.0, 6, ["No: ", "pyscale, workers 2, pool 1, slide 200, visit 1 would feed it"]),
+        (620.0, 6, ["No: ", "wsistream, workers 2, pool 1, slide 200, visit 1 would feed it"]),
         # Nothing is sure without an interval.
         (
             *(100.0, 3),
@@ -140,7 +140,7 @@ def test_factories_with_equal_settings_are_said_to_deliver_the_same_patches_or_n
     same = " ".join(told(unfed).blocks[0].said)
     assert "delivered the same patches" in same
     assert "(N = 1 and 2)" in same
-    other = [replace(e, checksum="0" if e.stage == "wsistream" else e.checksum) for e in ENTRIES]
+    other = [replace(e, checksum="0" if e.stage == "own" else e.checksum) for e in ENTRIES]
     assert "delivered different patches" in " ".join(told(made_up(other)).blocks[0].said)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 
 from pyscale.evaluation.results import analysed
-from pyscale.evaluation.runfacts import Differing
+from pyscale.planning.runfacts import Differing
 from pyscale.report.comparison import ComparisonContext
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.several import Several, compared_runs, verdict_lines, what_differs

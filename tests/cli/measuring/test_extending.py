@@ -9,8 +9,8 @@ from mockexecutor import MockExecutor
 from mockruns import carry_out, killed_at
 from pyscale.errors import UserError
 from pyscale.evaluation.runline import repeat_line
-from pyscale.planning import extending
-from pyscale.planning.extending import changed_code, extended
+from pyscale.measuring import extending
+from pyscale.measuring.extending import changed_code, extended
 from pyscale.planning.ownstep import step_asked_for
 from pyscale.progress.status import StatusReader
 from pyscale.store.folder import RunFolder

@@ -4,8 +4,8 @@ import pytest
 
 from mockruns import site
 from pyscale.errors import UserError
+from pyscale.planning.joboptions import allocation, as_words, slurm_options, warn_of_no_gpus
 from pyscale.planning.sites import load_site
-from pyscale.sbatch.options import allocation, as_words, slurm_options, warn_of_no_gpus
 from pyscale_stages.registry import load_stage
 from refusals import refused
 

@@ -5,7 +5,7 @@ The lines are those of Apptainer 1.4.5, which the tests of real containers provo
 
 import pytest
 
-from pyscale.runtimes.containererrors import unpacked_its_image, why_no_container
+from pyscale.store.containererrors import unpacked_its_image, why_no_container
 
 NOISE = "INFO:    gocryptfs not found, will not be able to use gocryptfs\n"
 

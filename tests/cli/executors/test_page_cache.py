@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pyscale.measuring.page_cache import bring_inputs_to
+from pyscale.executors.page_cache import bring_inputs_to
 from pyscale_stages.measure import pagecache
 
 

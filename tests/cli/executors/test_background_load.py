@@ -8,8 +8,8 @@ from statistics import median
 import psutil
 import pytest
 
-from pyscale.measuring import background_load
-from pyscale.measuring.background_load import look_around
+from pyscale.executors import background_load
+from pyscale.executors.background_load import look_around
 
 pytestmark = pytest.mark.slow
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyscale.evaluation.runfacts import Differing, differences, differing, facts
+from pyscale.planning.runfacts import Differing, differences, differing, facts
 
 STAMP = {
     "cpu": {"model": "Xeon", "cores": 8, "threads": 16, "governors": ["performance"] * 16},

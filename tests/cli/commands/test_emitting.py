@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pyscale.commands.emitting import refuse_unusable, write_scripts
 from pyscale.errors import UserError
-from pyscale.sbatch.emit import refuse_unusable, write_scripts
 from refusals import refused
 
 TEXTS = {"a/one.sbatch": "1\n", "a/logs/.keep": "", "submit.sh": "#!/bin/sh\n"}

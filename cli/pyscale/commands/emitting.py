@@ -19,6 +19,7 @@ from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
 from pyscale.images.engine import PROGRAM
 from pyscale.measuring.benchmark import plan_run
+from pyscale.planning.joboptions import warn_of_no_gpus
 from pyscale.planning.plan import Plan
 from pyscale.planning.planner import warn_of_too_many_workers
 from pyscale.planning.runsettings import settings_for
@@ -29,7 +30,6 @@ from pyscale.report.wording import listing
 from pyscale.resources import shipped
 from pyscale.runtimes.frozen import frozen_images
 from pyscale.sbatch.jobs import Job
-from pyscale.sbatch.options import warn_of_no_gpus
 from pyscale.settings import flag_of
 from pyscale.store.provenance import ImageFile
 
@@ -58,6 +58,11 @@ def emit(
     refuse_unusable(folder)
     settings = settings_for(suite, flags)
     site = load_site(settings.site)
+    if site.scheduler is not None:
+        raise UserError(
+            f"--emit-sbatch writes scripts for Slurm, and the site {site.name} has another "
+            "[scheduler]: name another --site, or measure there with --executor job"
+        )
     if settings.workers is None:
         raise UserError(
             "--emit-sbatch needs --workers, e.g. 1,4: the number of workers cannot come from the "

@@ -1,30 +1,23 @@
 """From the records of a run to its validation."""
 
-import polars as pl
 import pytest
 
-from madeupreference import reference as made_up
 from mockexecutor import MockEnd
 from mockruns import tell
 from pyscale.planning.suite import load_suite
 from pyscale.references.files import read_reference, shipped_folder
-from pyscale.references.model import Loaded
 from pyscale.store.folder import RunFolder
-from pyscale.validation import ofrun
-from pyscale.validation.ofrun import speeds
+from pyscale.validation import judging
 from pyscale_stages.contract import TaskError
 
 
 @pytest.fixture
 def validated(expected, monkeypatch):
     """Judge a run on the small movie."""
-    monkeypatch.setattr(ofrun, "load_expected", lambda _name: expected)
-    trials = pl.DataFrame(
-        schema={"stage": pl.String, "workers": pl.Int64, "wall_s": pl.Float64, "valid": pl.Boolean}
-    )
+    monkeypatch.setattr(judging, "load_expected", lambda _name: expected)
 
     def of(run):
-        found = ofrun.validation_of(run, trials, "work", [])
+        found = judging.validation_of(run)
         assert found is not None
         return found
 
@@ -82,7 +75,7 @@ def test_a_missing_library_leaves_its_stage_and_those_after_it_out(plan, carried
 
 def test_another_movie_proves_nothing(plan, carried_out, expected, monkeypatch, validated):
     other = expected.model_copy(update={"inputs": {"movie.ome.tif": "0" * 64}})
-    monkeypatch.setattr(ofrun, "load_expected", lambda _name: other)
+    monkeypatch.setattr(judging, "load_expected", lambda _name: other)
     found = validated(carried_out(plan(repeats=1)))
     assert found.verdict == "cannot say"
     assert "NumPy" in found.why
@@ -91,41 +84,7 @@ def test_another_movie_proves_nothing(plan, carried_out, expected, monkeypatch, 
 
 def test_a_suite_that_expects_nothing_has_no_validation(make_of, tmp_path):
     run = RunFolder.create(tmp_path / "runs", make_of(load_suite("pipeline")))
-    assert ofrun.validation_of(run, pl.DataFrame(), "work", []) is None
-
-
-def trials(*times, workers=1):
-    return pl.DataFrame(
-        {"stage": "segment", "workers": workers, "wall_s": list(times), "valid": True}
-    )
-
-
-def reference(*times, work_id="work"):
-    told = made_up(name="theirs", stages={"segment": "segment"}, work_id=work_id)
-    return Loaded(told, trials(*times).drop("valid"))
-
-
-def found(own, *references, work_id="work"):
-    return list(speeds(own, work_id, references))
-
-
-def test_a_speedup_is_their_median_over_ours_with_an_interval_of_six_trials():
-    (one,) = found(trials(5, 4, 6), reference(10, 12, 8))
-    assert (one.speedup, one.wall_s, one.reference_s) == (2, 5, 10)
-    assert one.speedup_low is None, "three trials have no interval"
-    (one,) = found(trials(*(5 + n / 10 for n in range(6))), reference(*range(10, 16)))
-    assert one.speedup_low < one.speedup < one.speedup_high
-    # Times that were not valid do not count.
-    own = pl.concat([trials(5), trials(500).with_columns(valid=False)])
-    assert found(own, reference(10))[0].wall_s == 5
-
-
-def test_other_or_unknown_work_numbers_of_workers_and_this_run_itself_are_not_compared():
-    for work_id in ("other", None):
-        assert found(trials(5), reference(10, work_id=work_id)) == []
-        assert found(trials(5), reference(10), work_id=work_id) == []
-    assert found(trials(5, workers=2), reference(10)) == []
-    assert found(trials(5), reference(5)) == []
+    assert judging.validation_of(run) is None
 
 
 @pytest.mark.parametrize(

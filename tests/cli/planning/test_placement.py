@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscale.errors import UserError
-from pyscale.executors.placement import Placement
+from pyscale.planning.placement import Placement
 from refusals import refused
 
 
