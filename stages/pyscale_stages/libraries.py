@@ -74,3 +74,8 @@ def how_to_install(extra: str = "", missing: Iterable[str] = (), *, again: bool 
         # pip takes the newest of what others need, unless it is told which the stages can use.
         packages += MOST
     return shlex.join(["pip", "install", *options, *(packages or EVERY_STAGE)])
+
+
+def top_level(modules: Iterable[str]) -> tuple[str, ...]:
+    """Packages that modules lie in, each once."""
+    return tuple(dict.fromkeys(name.partition(".")[0] for name in modules))

@@ -42,26 +42,24 @@ class Trying:
         """Say what begins now."""
         self._line(step=what)
 
-    def ok(self, check: str, sentence: str) -> None:
+    def ok(self, check: str, what: str) -> None:
         """Tell that something is well."""
-        self._found(check, "ok", sentence)
+        self._found(check, "ok", what)
 
-    def warning(self, check: str, sentence: str, remedy: str, **more: str) -> None:
+    def warning(self, check: str, what: str, do: str) -> None:
         """Tell of something that is not as one would think."""
-        self._found(check, "warning", sentence, remedy=remedy, **more)
+        self._found(check, "warning", what, do)
 
-    def problem(self, check: str, sentence: str, remedy: str) -> None:
+    def problem(self, check: str, what: str, do: str) -> None:
         """Tell of something that would end a task."""
-        self._found(check, "problem", sentence, remedy=remedy)
+        self._found(check, "problem", what, do)
 
     def refused(self, check: str, message: str) -> None:
         """Tell what a stage refuses, in its own sentence: what is wrong, then what to do."""
-        sentence, _, remedy = message.rpartition(": ")
-        self.problem(check, sentence or remedy, remedy if sentence else "")
+        self._found(check, "problem", message)
 
-    def _found(self, check: str, status: str, sentence: str, **more: str) -> None:
-        said = f"{self._entry}: {sentence}"
-        self._line(check=f"stage.{self._entry}.{check}", status=status, sentence=said, **more)
+    def _found(self, check: str, status: str, what: str, do: str = "") -> None:
+        self._line(code=f"stage.{check}", status=status, where=self._entry, what=what, do=do)
 
     def _line(self, **fields: str) -> None:
         print(json.dumps(fields), file=self._out, flush=True)
@@ -90,8 +88,8 @@ class Trying:
             # Beside a CPU build of torch it cannot be imported by itself.
             make_torchvision_importable() if name == "torchvision" else import_module(name)
         except ModuleNotFoundError as error:
-            remedy = how_to_install(extra, [error.name or name])
-            self.problem("libraries", f"the library {error.name} is not installed here", remedy)
+            do = how_to_install(extra, [error.name or name])
+            self.problem("libraries", f"the library {error.name} is not installed here", do)
         except Exception as error:  # whatever a broken library raises
             said = str(error).strip().partition("\n")[0]
             if _NO_NUMBA_CACHE in said:

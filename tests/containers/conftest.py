@@ -6,8 +6,8 @@ import pytest
 
 from movingsquares import write_moving_squares
 from pyscale.doctor.containers import images as images_of
+from pyscale.doctor.examined import plan_to_examine
 from pyscale.doctor.stages import stages
-from pyscale.doctor.subject import Subject
 from pyscale.images.build import build
 from pyscale.images.lockfile import ImageFolder
 from pyscale.settings import load_settings
@@ -70,8 +70,8 @@ def look(tmp_path):
 
     def look(folder, suite, **changes):
         own = {"images_folder": folder.path, "runs_folder": tmp_path / "runs", "workers": (1,)}
-        subject = Subject.of_suite(suite, load_settings(**own | {"runtime": "apptainer"} | changes))
-        return {one.check: one for one in (*images_of(subject), *stages(subject))}
+        plan = plan_to_examine(suite, load_settings(**own | {"runtime": "apptainer"} | changes))
+        return {(one.code, one.where): one for one in (*images_of(plan), *stages(plan))}
 
     return look
 

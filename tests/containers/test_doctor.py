@@ -27,7 +27,7 @@ def test_every_stage_of_the_pipeline_does_some_work_in_its_image(look, built_ima
     found = look(built_images, "pipeline")
     assert {one.status for one in found.values()} == {"ok"}
     for stage in ("register_denoise", "segment", "contact", "track"):
-        assert found[f"stage.{stage}.works"].status == "ok"
+        assert found["stage.works", stage].status == "ok"
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ CELLPOSE_3 = {"segment": "segment_cellpose3"}
 def test_an_image_finds_no_gpu_where_there_is_none(look, here, tmp_path):
     suite = written(tmp_path, SEGMENT + CONTACT)
     found = look(here, suite, device="cuda", images=CELLPOSE_3)
-    assert "nvidia.icd" in found["stage.contact.works"].remedy
-    assert "does not work here" in found["stage.segment.works"].sentence
+    assert "nvidia.icd" in found["stage.works", "contact"].do
+    assert "does not work here" in found["stage.works", "segment"].what
 
 
 def test_two_stages_work_and_weights_outside_the_image_are_seen_inside(look, here, tmp_path):
@@ -54,5 +54,5 @@ def test_two_stages_work_and_weights_outside_the_image_are_seen_inside(look, her
     own = {"segment": {"model": str(weights)}}
     suite = written(tmp_path, SEGMENT + CONTACT)
     found = look(here, suite, stages=own, images=CELLPOSE_3)
-    assert found["stage.segment.weights"].sentence.startswith("segment: my weights.pt")
-    assert {found[f"stage.{name}.works"].status for name in ("segment", "contact")} == {"ok"}
+    assert found["stage.weights", "segment"].what.startswith("my weights.pt")
+    assert {found["stage.works", name].status for name in ("segment", "contact")} == {"ok"}

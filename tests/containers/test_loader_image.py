@@ -128,5 +128,5 @@ def test_two_ranks_in_containers_meet_and_find_a_factory_of_ones_own(
 def test_the_doctor_finds_what_the_stage_needs_in_its_image(folder, look):
     found = look(folder, "loader")
     assert {one.status for one in found.values()} == {"ok"}, found
-    (works,) = {one.sentence for check, one in found.items() if check.endswith(".works")}
+    (works,) = {one.what for (code, _), one in found.items() if code == "stage.works"}
     assert "datasets are made by pyscale" in works

@@ -5,7 +5,6 @@ To add a target, write its two functions and name them in `TARGETS`.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import chdir
@@ -171,8 +170,6 @@ def make_traces(folder):
     line = ("6.5\t0:00:06\t64.00\t77.88\t6.0\t6.0\t0.0\t-\t0.0\t5.50\t1\tsegment\t"
             "{'workers': '1'}\t{}\t2\t{'mem_mib': 287}")  # fmt: skip
     (folder / "snakemake").write_text(f"{columns}\n{line}\n")
-    lines = dict(zip(columns.split("\t"), line.split("\t"), strict=True)) | {"s": 6.5, "threads": 2}
-    (folder / "snakemake.json").write_text(json.dumps(lines))
 
 
 OPTIONS = {"snakemake": {"workers": "workers"}}

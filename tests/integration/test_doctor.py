@@ -22,12 +22,12 @@ def test_the_doctor_has_a_stage_work_and_says_what_a_run_would_lack(home):
     asked = ("doctor", "--suite", "one.toml", "--json")
     told = answer_in(home, *asked)
     assert told.code == 0, told.err
-    found = {one["check"]: one["status"] for one in json.loads(told.out)["findings"]}
-    assert found["stage.contact.works"] == "ok"
-    assert found["cpu.usable"] == "ok"
+    found = {one["code"]: one["status"] for one in json.loads(told.out)["findings"]}
+    assert found["stage.works"] == "ok"
+    assert found["cpu.workers"] == "ok"
     lacking = answer_in(home, *asked, PYSCALE_RUNTIME="apptainer", PATH="/usr/nowhere")
     assert lacking.code == 1
     assert "Traceback" not in lacking.err
     failed = [one for one in json.loads(lacking.out)["findings"] if one["status"] == "problem"]
     assert failed
-    assert all(one["remedy"] for one in failed)
+    assert all(one["do"] for one in failed)

@@ -65,16 +65,16 @@ TYPED = 'gpu_option = "--gres=gpu:{type}:{count}"\n'
 @pytest.mark.parametrize(
     ("flags", "site", "sentence"),
     [
-        ((), '[request]\npartition = "night"\n', "unknown partition 'night': this cluster has cpu"),
-        ((), '[request]\naccount = "other"\n', "may not use the account other"),
-        ((), "[request]\nmemory_gib = 4000\n", "for its memory .*: set memory_gib in the site"),
+        ((), '[request]\npartition = "night"\n', "invalid partition specified: night"),
+        ((), '[request]\naccount = "other"\n', "Invalid account"),
+        ((), "[request]\nmemory_gib = 4000\n", "change --mem-per-cpu"),
         ((), "[request]\ncpus = 64\nmemory_gib = 1\n", r"--cpus-per-task=64 "),
         ((), '[request]\nconstraint = "avx9"\n', "Invalid feature specification"),
         ((), 'options = ["--reservation=spring"]\n', "Requested reservation is invalid"),
         ((), 'options = ["--array=0-3"]\n', "pyscale sets --array itself: leave --array=0-3 out"),
         (GPUS, '[request]\npartition = "gpu"\ngpus = 3\n', "gpus?(-per-task)?=(gpu:)?3"),
         (GPUS, f'{TYPED}[request]\ngpu_type = "a100"\n', "a100"),
-        (("--workers", "12"), SMALL, "--ntasks=12 .*: lower --workers"),
+        (("--workers", "12"), SMALL, "--ntasks=12 "),
     ],
     ids=[
         *("partition", "account", "memory", "cores", "constraint", "reservation"),
@@ -104,7 +104,7 @@ def test_a_partition_or_a_qos_limits_the_time_of_the_job_and_whether_there_is_on
     assert "#SBATCH --time=00:10:00" in answer.out
     for node in slurm.nodes:
         slurm.drain(node)
-    assert "0 of 2 nodes of cpu take jobs" in refused(site=SMALL)
+    assert "Slurm refuses" in refused(site=SMALL)
 
 
 def assert_taken(slurm, script):

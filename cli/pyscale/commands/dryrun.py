@@ -12,10 +12,9 @@ from rich.table import Table
 
 from pyscale.analysis.spending import Prices
 from pyscale.console import answer, talk
-from pyscale.doctor.disks import place
-from pyscale.doctor.findings import Finding
-from pyscale.doctor.preflight import AMPLE, UNANSWERED, free_bytes, refuse, size_bytes
-from pyscale.doctor.subject import Subject
+from pyscale.doctor.disks import AMPLE, free_bytes, place, size_bytes
+from pyscale.doctor.preflight import refuse
+from pyscale.doctor.slurm import UNANSWERED
 from pyscale.errors import UserError
 from pyscale.evaluation.cost import (
     WAITS_MIN,
@@ -26,6 +25,7 @@ from pyscale.evaluation.cost import (
     times_of,
 )
 from pyscale.executors.submission import script_of
+from pyscale.findings import Finding
 from pyscale.measuring.here import LOG_FILE
 from pyscale.measuring.holding import held_parameters
 from pyscale.planning.plan import Plan
@@ -62,10 +62,10 @@ def show(plan: Plan, found: Sequence[Finding], *, verbose: bool = False) -> None
         return
     if plan.site is None:
         # What is written into the folder whose storage is measured.
-        placed = list(place(Subject.of_plan(plan)))
+        placed = list(place(plan))
         refuse(placed)
         for finding in placed:
-            talk(finding.sentence)
+            talk(str(finding))
         if not verbose:
             talk("-v lists each trial")
         return
@@ -166,7 +166,7 @@ def _nothing_missing(plan: Plan, found: Sequence[Finding]) -> str:
     """Say that nothing is missing, as far as that is known."""
     if plan.site is None:
         return "nothing"
-    silent = next((one.sentence for one in found if one.check in UNANSWERED), None)
+    silent = next((one.what for one in found if one.code == UNANSWERED), None)
     if silent is not None:
         return f"nothing here; whether Slurm takes the job is unknown: {silent}"
     return "nothing; Slurm would take the job"

@@ -50,15 +50,15 @@ def fetch(
 
     Each file is checked against its published checksum before it appears under its name.
     """
-    from pyscale.data.fetch import Fetcher, FetchOptions
+    from pyscale.data.fetch import Fetcher
     from pyscale.data.progress import TerminalReport, asked
 
     registry, settings = _opened(data_folder, mirror)
-    options = FetchOptions(mirror=settings.mirror)
     for name in names:
         registry.get(name)
     consent = None if accept_terms else asked
-    fetcher = Fetcher(registry, settings.data_folder, options, consent, TerminalReport())
+    report = TerminalReport()
+    fetcher = Fetcher(registry, settings.data_folder, settings.mirror, consent, report)
     for name in names:
         typer.echo(fetcher.fetch(name))
 
@@ -141,12 +141,7 @@ def path(
     movie = dataset_path(name, registry, settings.data_folder)
     if movie is None and name in registry.datasets:
         state = presence(name, registry.get(name), settings.data_folder)
-        if state == "changed":
-            raise UserError(
-                f"{name} in {settings.data_folder} has changed since it was fetched: "
-                f"`pyscale data fetch {name}` replaces it"
-            )
-        is_not = "is incomplete" if state == "partly" else "is missing"
+        is_not = {"changed": "has changed", "partly": "is incomplete"}.get(state, "is missing")
         raise UserError(
             f"{name} {is_not} in {settings.data_folder}: run `pyscale data fetch {name}`"
         )

@@ -87,10 +87,10 @@ def _brought(settings: Settings, suite: Suite | None, *, accept_terms: bool) -> 
     path = dataset_path(settings.data, registry, settings.data_folder)
     if path is None:
         # What downloads takes a while to import, and most runs have their data.
-        from pyscale.data.fetch import Fetcher, FetchOptions
+        from pyscale.data.fetch import Fetcher
 
-        options, consent = FetchOptions(mirror=settings.mirror), None if accept_terms else asked
-        fetcher = Fetcher(registry, settings.data_folder, options, consent, TerminalReport())
+        consent, report = None if accept_terms else asked, TerminalReport()
+        fetcher = Fetcher(registry, settings.data_folder, settings.mirror, consent, report)
         path = fetcher.ensure(settings.data)
     return path.resolve()
 

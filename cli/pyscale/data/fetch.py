@@ -12,13 +12,12 @@ from urllib.parse import quote, unquote, urlsplit
 import pooch
 import requests
 from filelock import SoftFileLock
-from pydantic import Field
 from requests.utils import get_auth_from_url
 
 from pyscale.data.archives import unpack
 from pyscale.data.progress import Advance, Report
 from pyscale.data.registry import Dataset, Registry, RemoteFile
-from pyscale.data.synthetic import make_known
+from pyscale.data.synthetic import make_dataset
 from pyscale.data.verify import (
     data_errors_explained,
     dataset_path,
@@ -31,25 +30,18 @@ from pyscale.data.verify import (
 from pyscale.errors import UserError
 from pyscale.filelocks import claimed, file_lock
 from pyscale.settings import without_login
-from pyscale_stages.contract import Record
 from pyscale_stages.wording import did_you_mean, plural
 
 INCOMING = ".incoming"
 """Folder inside a dataset's folder for what is not yet whole and checked."""
 CHUNK_BYTES = 1 << 16
+TIMEOUT_S = 30.0
+"""Longest silence of a server."""
+RETRIES = 3
+"""Retries of a download that fails."""
 
 Consent = Callable[[str, Dataset], None]
 """Asks the user to accept a dataset's terms; raises UserError where he does not."""
-
-
-class FetchOptions(Record):
-    """How to fetch."""
-
-    mirror: str | None = Field(
-        None, description="Address or folder to fetch {mirror}/{dataset}/{file} from"
-    )
-    timeout_s: float = Field(30.0, gt=0, description="Longest silence of a server")
-    retries: int = Field(3, ge=0, description="Retries of a download that fails")
 
 
 @dataclass(frozen=True)
@@ -58,7 +50,8 @@ class Fetcher:
 
     registry: Registry
     data_root: Path
-    options: FetchOptions
+    mirror: str | None
+    """Address or folder to fetch {mirror}/{dataset}/{file} from."""
     consent: Consent | None
     """Asked for each dataset whose terms want it; None where they are accepted."""
     report: Report
@@ -94,7 +87,10 @@ class Fetcher:
             _sole_fetcher(name, self.data_root, self.report),
         ):
             if dataset.made is not None:
-                make_known(name, dataset.made, self.data_root, self.report)
+                # A killed process leaves them: nobody else is at work on this name.
+                for left in self.data_root.glob(f".{name}.*.partial"):
+                    shutil.rmtree(left)
+                make_dataset(name, dataset.made, self.data_root, self.report)
                 return folder / dataset.movie
             wanted = self._wanted(name, dataset)
             known = plural(len(dataset.files), "file")
@@ -143,15 +139,15 @@ class Fetcher:
 
     def _download(self, name: str, dataset: Dataset, file: RemoteFile, incoming: Path) -> Path:
         """Let pooch fetch a file and compare its checksum."""
-        mirror = self.options.mirror or ""
-        address = without_login(_source(name, dataset, file, self.options.mirror))
+        mirror = self.mirror or ""
+        address = without_login(_source(name, dataset, file, self.mirror))
         pooch.get_logger().setLevel("ERROR")
         files = pooch.create(
             incoming,
             base_url="",
             registry={file.name: file.sha256},
             urls={file.name: address},
-            retry_if_failed=self.options.retries,
+            retry_if_failed=RETRIES,
         )
         with self.report.bar(file.name, file.size_bytes) as advance:
             if urlsplit(address).scheme in {"http", "https"}:
@@ -159,7 +155,7 @@ class Fetcher:
                 downloader: pooch.typing.Downloader = pooch.HTTPDownloader(
                     _Bar(advance),
                     CHUNK_BYTES,
-                    timeout=self.options.timeout_s,
+                    timeout=TIMEOUT_S,
                     auth=login if any(login) else None,
                     # The bar counts the file's own bytes.
                     headers={"Accept-Encoding": "identity", "User-Agent": "pyscale"},
@@ -169,7 +165,7 @@ class Fetcher:
             try:
                 return Path(files.fetch(file.name, downloader=downloader))
             except requests.RequestException as error:
-                reason = _reason(error, self.options)
+                reason = _reason(error)
                 raise UserError(
                     f"{address} cannot be fetched ({reason}): check the network and run the same "
                     "command again, or name a --mirror"
@@ -219,11 +215,11 @@ def _source(name: str, dataset: Dataset, file: RemoteFile, mirror: str | None) -
     return f"{mirror.rstrip('/')}/{name}/{file_name}"
 
 
-def _reason(error: requests.RequestException, options: FetchOptions) -> str:
+def _reason(error: requests.RequestException) -> str:
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"the server answered {error.response.status_code} {error.response.reason}"
     reasons = (
-        (requests.Timeout, f"no answer within {options.timeout_s:g} s"),
+        (requests.Timeout, f"no answer within {TIMEOUT_S:g} s"),
         (requests.exceptions.SSLError, "its certificate is not trusted"),
         (requests.exceptions.ChunkedEncodingError, "the connection broke off"),
         (requests.ConnectionError, "the server is unreachable"),

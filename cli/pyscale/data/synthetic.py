@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from pyscale.data.registry import (
     MadeParams,
     Registry,
     made_by,
-    made_kind,
 )
 from pyscale.errors import UserError, problems_told
 from pyscale_stages.errors import BadInput
@@ -49,56 +47,32 @@ def make_synthetic(
         raise UserError(
             f"the name {name} belongs to a dataset that can be fetched: choose another name"
         )
-    parameters = _validated(kind, params)
+    make_dataset(name, _validated(kind, params), data_root, report)
+    return data_root / name / READS[kind]
+
+
+def make_dataset(name: str, params: MadeParams, data_root: Path, report: Report) -> None:
+    """Make synthetic data that appear whole or not at all, unless they are there and unchanged."""
     folder = data_root / name
-    made_before = made_kind(folder) == kind and verify.read_contents(folder) is not None
+    made_before = made_by(folder) == params and verify.read_contents(folder) is not None
     try:
         with verify.data_errors_explained(data_root):
-            _make(folder, parameters, report)
+            _make(folder, params, report)
             if not made_before:
                 verify.record_contents(folder, None, report)
     except BadInput as error:
         raise UserError(str(error)) from error
-    for found in verify.verify_dataset(name, None, data_root, report) if made_before else ():
-        if found.state != "ok":
-            raise UserError(
-                f"{_called(parameters)} in {folder} changed on disk after being made ({found.file} "
-                f"is {found.state}): remove this folder, or choose another name"
-            )
-    return folder / READS[kind]
-
-
-def make_known(name: str, params: MadeParams, data_root: Path, report: Report) -> None:
-    """Make a synthetic dataset of the registry, unless it is there and unchanged.
-
-    It appears whole or not at all, and what has changed on disk is made again. One process at a
-    time may make it.
-    """
-    folder = data_root / name
-    # A killed process leaves them: nobody else is at work on this name.
-    for left in data_root.glob(f".{name}.*.partial"):
-        shutil.rmtree(left)
-    if folder.exists():
-        if any(folder.iterdir()) and made_by(folder) != params:
-            raise UserError(
-                f"{folder} is in the way of the dataset {name} that pyscale makes: move it away, "
-                "or remove it"
-            )
-        if verify.read_contents(folder) is not None:
-            states = verify.verify_dataset(name, None, data_root, report)
-            changed = [found.file for found in states if found.state != "ok"]
-            if not changed:
-                report.say(f"{name}: {plural(len(states), 'file')} in {folder}, unchanged")
-                return
-            again = f"{_called(params)} {'are' if isinstance(params, SlidesParams) else 'is'}"
-            report.say(f"{name}: {', '.join(changed)} changed; {again} made again")
-            # Renamed first: what is half removed must not lie there under the dataset's name.
-            aside = folder.with_name(f".{name}.changed.partial")
-            folder.rename(aside)
-            shutil.rmtree(aside)
-    _make(folder, params, report)
-    verify.record_contents(folder, None, report)
-    report.say(f"{name}: made {_amount(params)} in {folder}")
+    if not made_before:
+        report.say(f"{name}: made {_amount(params)} in {folder}")
+        return
+    states = verify.verify_dataset(name, None, data_root, report)
+    changed = [f"{found.file} is {found.state}" for found in states if found.state != "ok"]
+    if changed:
+        raise UserError(
+            f"{folder} changed on disk after being made ({', '.join(changed)}): remove this "
+            "folder, or choose another name"
+        )
+    report.say(f"{name}: {plural(len(states), 'file')} in {folder}, unchanged")
 
 
 def _make(folder: Path, params: MadeParams, report: Report) -> None:
@@ -127,10 +101,6 @@ def _make(folder: Path, params: MadeParams, report: Report) -> None:
             write_synthetic_movie(folder, params, lambda _made, _of: advance(frame_bytes))
 
 
-def _called(params: MadeParams) -> str:
-    return "the slides" if isinstance(params, SlidesParams) else "the movie"
-
-
 def _amount(params: MadeParams) -> str:
     if isinstance(params, SlidesParams):
         return plural(params.slides, "slide")
@@ -155,31 +125,12 @@ def _typical_cells(params: SynthParams) -> int:
     return max(FEWEST_CELLS, round(typical.cells * field / typical_field))
 
 
-MOVIE_ALONE = {
-    "frames": "--frames",
-    "cells": "--cells",
-    "cell_types": "--cell-types",
-    "density_profile": "--density",
-}
-SLIDES_ALONE = {"mpp": "--mpp"}
-
-
 def params_given(
     options: dict[str, Any], size: str | None, pairs: Sequence[str]
 ) -> tuple[MadeKind, dict[str, Any]]:
     """Kind of data that is asked for, and the parameters that were given."""
     given = {name: value for name, value in options.items() if value is not None}
     kind: MadeKind = "slides" if "slides" in given else "movie"
-    refused = MOVIE_ALONE if kind == "slides" else SLIDES_ALONE
-    wrong = [option for name, option in refused.items() if name in given]
-    named = f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'}"
-    if wrong and kind == "slides":
-        raise UserError(
-            f"{named} only for movies: leave {'it' if len(wrong) == 1 else 'them'} out, or leave "
-            "out --slides"
-        )
-    if wrong:
-        raise UserError(f"{named} only for slides: add --slides NUMBER")
     # One type of cells is a movie of one channel, which every stage takes.
     usual = {"cell_types": 1} if kind == "movie" else {}
     return kind, usual | given | _size(size) | _pairs(pairs)

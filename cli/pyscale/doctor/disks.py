@@ -1,134 +1,170 @@
-"""Checks of the folders that a run reads, writes or measures: filesystem, space, permissions."""
+"""Checks of the folders that a run reads, writes or measures: space, permissions, page cache."""
 
 from __future__ import annotations
 
 import errno
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import disk_usage
 
-from pyscale.doctor.findings import Finding, beside_the_point, judged, ok, problem, warning
-from pyscale.doctor.subject import Subject
+from pyscale.doctor.examined import firsts, folder_of
+from pyscale.findings import Finding, ok, problem, warning
+from pyscale.planning.plan import Plan
+from pyscale.planning.suite import OWN_STEP
 from pyscale_stages.atomic import naming
+from pyscale_stages.command.params import CommandParams
 from pyscale_stages.machine.place import with_spare
 from pyscale_stages.measure import pagecache
 from pyscale_stages.measure.mounts import filesystem_of
+from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import size_in_words
 
-NETWORK = {
-    "nfs", "nfs4", "cifs", "smb3", "lustre", "beegfs", "gpfs", "ceph", "fuse.ceph", "9p",
-    "fuse.sshfs", "afs", "panfs", "pvfs2", "glusterfs", "fuse.glusterfs", "fuse.beegfs",
-}  # fmt: skip
-"""Types of filesystems whose files a server holds, as the kernel names them."""
 IN_MEMORY = {"tmpfs", "ramfs"}
 FULL_DISK = "disk.room"
 """The check that finds too little room for what a run writes."""
 LEAST_BYTES = 1 << 30
-"""Room for the records, logs and compiled kernels of a small run."""
-LEAST_INODES = 10_000
-FILES_PER_TASK = 12
-"""Files that a task leaves, with what submitit keeps."""
+"""Room for the records and logs of a small run."""
+SCRATCH_BYTES = 64 << 20
+"""Room for compiled kernels and Java's small files."""
+AMPLE = 8
+"""Times the movie's size that the outputs of a whole run stay below."""
 _TRIED_BYTES = 1 << 20
 
 
-def disks(subject: Subject) -> Iterator[Finding]:
+def disks(plan: Plan) -> Iterator[Finding]:
     """Try every folder that a run uses."""
-    yield home(Path.home(), NETWORK)
-    yield folder("runs", subject.runs_folder, "set runs_folder to another disk")
-    yield folder("data", subject.data_folder, "set data_folder to another disk")
-    if subject.runtime == "apptainer":
-        yield folder("images", subject.images_folder, "set images_folder to another disk")
-    yield scratch(Path(tempfile.gettempdir()))
-    yield enough_files(subject.runs_folder, subject.tasks)
-    yield page_cache("runs", subject.runs_folder, subject.cache)
-    yield page_cache("data", subject.data_folder, subject.cache)
+    settings = ["runs_folder", "data_folder"]
+    if plan.settings["runtime"] == "apptainer":
+        settings.append("images_folder")
+    for name in settings:
+        yield folder(folder_of(plan, name), f"set {name} to another disk")
+    yield folder(Path(tempfile.gettempdir()), "set TMPDIR to another disk", SCRATCH_BYTES)
+    for name in ("runs_folder", "data_folder"):
+        yield page_cache(folder_of(plan, name), plan.settings["cache"])
 
 
-def folder(name: str, path: Path, otherwise: str) -> Finding:
+def folder(path: Path, otherwise: str, least_bytes: int = LEAST_BYTES) -> Finding:
     """Write into a folder, or into the nearest one that exists above it, and look at its disk.
 
     `otherwise`: what to do where it cannot be used.
     """
-    check = f"disk.{name}"
     there = nearest(path)
     reason = refusal(there)
     if reason:
-        return problem(check, f"{path} cannot be written: {reason}", otherwise)
+        return problem("disk.folder", path, f"it cannot be written: {reason}", otherwise)
     disk = filesystem_of(there)
     free_bytes = disk.free_bytes or 0
-    sentence = f"{path} is on {_kind(disk.fs_type)} with {free_bytes / 2**30:.1f} GiB free"
-    if free_bytes < LEAST_BYTES:
-        return problem(check, sentence, f"free space there, or {otherwise}")
-    doubt = (disk.fs_type in IN_MEMORY, ": its files take the node's memory", otherwise)
-    return judged(check, sentence, doubt)
+    what = f"{disk.fs_type} with {free_bytes / 2**30:.1f} GiB free"
+    if free_bytes < least_bytes:
+        return problem(FULL_DISK, path, what, f"free space there, or {otherwise}")
+    return ok("disk.folder", path, what)
 
 
-def home(path: Path, network: set[str]) -> Finding:
-    """Write into the home folder, where libraries keep caches and locks."""
-    reason = refusal(path)
-    if reason:
-        return warning(
-            "disk.home",
-            f"the home folder {path} cannot be written ({reason}): libraries keep caches, locks "
-            "and weights there",
-            "set HOME to a writable folder, and NUMBA_CACHE_DIR inside it",
-        )
-    fs_type = filesystem_of(path).fs_type
-    said = f"the home folder {path} is on {_kind(fs_type)} and writable"
-    if fs_type in network:
-        said += "; tasks that start at once share it"
-    return ok("disk.home", said)
-
-
-def scratch(path: Path) -> Finding:
-    """Write into the folder of temporary files."""
-    found = folder("scratch", path, "set TMPDIR to another disk")
-    if found.status == "problem" and "free" in found.sentence:
-        # Only kernels and Java's small files go there: a run may do without much of it.
-        return found.model_copy(
-            update={"status": "warning", "remedy": "set TMPDIR to another disk"}
-        )
-    return found
-
-
-def enough_files(path: Path, tasks: int) -> Finding:
-    """Compare the files that a disk has room for with those of the run."""
-    there, check = nearest(path), "disk.files"
-    status = os.statvfs(there)
-    needed = max(LEAST_INODES, tasks * FILES_PER_TASK)
-    if status.f_files == 0:
-        return ok(check, f"the disk of {path} does not count its files")
-    sentence = f"the disk of {path} has room for {status.f_favail} more files"
-    if status.f_favail < needed:
-        return problem(
-            check, f"{sentence}, and a run needs {needed}", "delete files there, or set runs_folder"
-        )
-    return ok(check, sentence)
-
-
-def page_cache(name: str, path: Path, asked: str) -> Finding:
+def page_cache(path: Path, asked: str) -> Finding:
     """Find out by a file of its own which states of the page cache can be had on a disk."""
-    check, there = f"disk.page_cache.{name}", nearest(path)
+    there = nearest(path)
     if refusal(there):
-        return beside_the_point(check, f"{path} is not writable, so its page cache was not tried")
+        return ok("disk.page_cache", path, "not tried, as the folder is not writable")
     with naming(there), tempfile.NamedTemporaryFile(prefix=".pyscale-doctor-", dir=there) as file:
         file.write(os.urandom(_TRIED_BYTES))
         file.flush()
         eviction = pagecache.evict(Path(file.name))
     why = f" ({eviction.reason})" if eviction.reason else ""
     if eviction.state == "verified-cold":
-        return ok(
-            check,
-            f"files in {path} can be cold (proved by {eviction.after.method}), warm or asis{why}",
-        )
-    sentence = f"files in {path} cannot be made cold{why}"
+        said = f"its files can be cold, proved by {eviction.after.method}{why}"
+        return ok("disk.page_cache", path, said)
+    said = f"its files cannot be made cold{why}"
     if eviction.state == "evicted-unverified":
-        sentence = f"files in {path} can be evicted, but a cold cache cannot be proved{why}"
+        said = f"its files can be evicted, but a cold cache cannot be proved{why}"
     if asked == "cold":
-        return warning(check, sentence, "use --cache warm or --cache asis")
-    return ok(check, f"{sentence}; --cache {asked} does not need it")
+        return warning("disk.page_cache", path, said, "use --cache warm or --cache asis")
+    return ok("disk.page_cache", path, f"{said}; --cache {asked} does not need it")
+
+
+def room(runs_folder: Path, movie_bytes: int) -> Iterator[Finding]:
+    """Compare the free space of the runs' disk with the movie, which outputs are as large as."""
+    free = free_bytes(runs_folder)
+    if free >= AMPLE * movie_bytes:
+        return
+    finding = problem if free < movie_bytes else warning
+    yield finding(
+        FULL_DISK,
+        runs_folder,
+        f"its disk has {size_in_words(free)} left, and each stage's output is about "
+        f"{size_in_words(movie_bytes)}",
+        "free space there, or set runs_folder to another disk",
+    )
+
+
+def place(plan: Plan) -> Iterator[Finding]:
+    """Look at the folder that is measured, where one is; the folder of the runs is made later."""
+    path, other = plan.place, "give another folder by --set path=DIR"
+    if path is None:
+        return
+    reason = refusal(nearest(path) if path == folder_of(plan, "runs_folder") else path)
+    if reason:
+        yield problem("disk.place", path, f"the place to measure is not usable: {reason}", other)
+        return
+    needed, free = written_bytes(plan), free_bytes(path)
+    said = f"the tests write {size_in_words(needed)}, and its disk has {size_in_words(free)} left"
+    if free >= needed:
+        yield ok("disk.place", path, said)
+    else:
+        do = f"free space there, {other}, or lower stages.storage and stages.decompress"
+        yield problem(FULL_DISK, path, said, do)
+
+
+def written_bytes(plan: Plan) -> int:
+    """Room that is wanted in the folder: what all workers of one entry write at once."""
+    each_bytes, alone = [0], True
+    for trial in firsts(plan):
+        stage = load_stage(trial.stage)
+        each_bytes.append(stage.room_bytes(stage.params.model_validate(trial.params)))
+        alone &= stage.work == "each"
+    # Beside a suite of something else one worker measures the machine.
+    workers = max(trial.processes for trial in plan.trials) if alone else 1
+    return workers * with_spare(max(each_bytes))
+
+
+def out_of_nodes_sight(plan: Plan) -> Iterator[Finding]:
+    """Look whether something that every node must see lies where each machine has its own."""
+    seen_by_all = "put it where all nodes see it"
+    runs = "set PYSCALE_RUNS_FOLDER (runs_folder in pyscale.toml) to a folder that all nodes see"
+    environment = "install pyscale where all nodes see it"
+    own = [Path(name).resolve() for name in ("/tmp", "/var/tmp", tempfile.gettempdir())]
+    for what, path, otherwise in (
+        ("the runs folder", folder_of(plan, "runs_folder"), runs),
+        ("the movie", plan.movie, seen_by_all),
+        ("this Python environment", Path(sys.prefix), environment),
+        *(("what the step runs", path, seen_by_all) for path in _of_steps(plan)),
+    ):
+        if path is None:
+            continue
+        existing = nearest(path).resolve()
+        in_memory = filesystem_of(existing).fs_type in IN_MEMORY
+        if in_memory or any(existing.is_relative_to(name) for name in own):
+            yield warning(
+                "disk.shared",
+                path,
+                f"{what} is in a folder that is usually local to each machine, but every node "
+                "must see it",
+                otherwise,
+            )
+
+
+def _of_steps(plan: Plan) -> list[Path]:
+    """Folders in which own steps run, and files that they name elsewhere."""
+    found = []
+    for trial in firsts(plan):
+        if trial.stage == OWN_STEP:
+            params = CommandParams.model_validate(trial.params)
+            named = (params.folder / word for text in params.command for word in text.split())
+            own = (path for path in named if path.is_file())
+            found += [params.folder, *(f for f in own if not f.is_relative_to(params.folder))]
+    return list(dict.fromkeys(found))
 
 
 def refusal(path: Path) -> str:
@@ -153,51 +189,12 @@ def nearest(path: Path) -> Path:
     return path
 
 
-def _kind(fs_type: str) -> str:
-    return f"{fs_type}, a network filesystem," if fs_type in NETWORK else fs_type
+def free_bytes(folder: Path) -> int:
+    """Room on the disk of a folder that need not be there yet."""
+    return disk_usage(nearest(folder.absolute())).free
 
 
-PLACE_CHECK = "disk.place"
-OTHER_PLACE = "give another folder by --set path=DIR"
-
-
-def place(subject: Subject) -> Iterator[Finding]:
-    """Look at the folder that is measured, where one is; the folder of the runs is made later."""
-    if subject.place is None:
-        return
-    path = subject.place
-    if path != subject.runs_folder and not path.is_dir():
-        what = "is not a folder" if path.exists() else "does not exist"
-        yield problem(PLACE_CHECK, f"the folder to measure, {path}, {what}", OTHER_PLACE)
-        return
-    there = nearest(path)
-    needed_bytes = written_bytes(subject)
-    free_bytes = disk_usage(there).free
-    if free_bytes < needed_bytes:
-        yield problem(
-            FULL_DISK,
-            f"the tests write {size_in_words(needed_bytes)} into {path}, but its disk has "
-            f"{size_in_words(free_bytes)} left",
-            "free space there, give another folder by --set path=DIR, or make the tests smaller by "
-            "stages.storage and stages.decompress in pyscale.toml",
-        )
-        return
-    reason = refusal(there)
-    if reason:
-        yield problem(
-            PLACE_CHECK, f"the folder to measure, {path}, cannot be written: {reason}", OTHER_PLACE
-        )
-        return
-    fs_type = filesystem_of(there).fs_type
-    yield ok(
-        PLACE_CHECK,
-        f"{path} is on {fs_type} and has room for the {size_in_words(needed_bytes)} of the tests",
-    )
-
-
-def written_bytes(subject: Subject) -> int:
-    """Room that is wanted in the folder: what all workers of one entry write at once."""
-    # Beside a suite of something else one worker measures the machine.
-    alone = all(entry.definition.work == "each" for entry in subject.entries)
-    workers = subject.workers if alone else 1
-    return workers * with_spare(max((entry.room_bytes for entry in subject.entries), default=0))
+def size_bytes(movie: Path) -> int:
+    """Size of a movie, or of all files in its folder."""
+    files = movie.iterdir() if movie.is_dir() else (movie,)
+    return sum(file.stat().st_size for file in files if file.is_file())

@@ -9,35 +9,21 @@ no stage's library is imported: `pyscale doctor` does that.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from importlib.util import find_spec
-from pathlib import Path
-from shutil import disk_usage
+from collections.abc import Iterable, Iterator
 
 from pyscale.console import talk
-from pyscale.doctor.cores import memory, thread_variables
-from pyscale.doctor.data import names, readable
-from pyscale.doctor.disks import FULL_DISK, nearest, page_cache, place
-from pyscale.doctor.elsewhere import misread_by_slurm, out_of_nodes_sight, overriding
-from pyscale.doctor.findings import Finding, problem, refused, warning
-from pyscale.doctor.gpu import missing_device, torch_without_cuda
-from pyscale.doctor.slurm import refusals
-from pyscale.doctor.stages import distinct
-from pyscale.doctor.subject import Entry, Subject
+from pyscale.doctor.data import first_frame
+from pyscale.doctor.disks import FULL_DISK, out_of_nodes_sight, page_cache, place, room, size_bytes
+from pyscale.doctor.examined import absent_packages, distinct, folder_of, is_native
+from pyscale.doctor.gpu import devices
+from pyscale.doctor.machine import memory, thread_variables
+from pyscale.doctor.slurm import UNANSWERED, overriding, refusals
 from pyscale.errors import UserError
-from pyscale.planning.plan import Plan, TrialInput
-from pyscale.planning.suite import OWN_STEP
-from pyscale_stages.command.params import CommandParams
-from pyscale_stages.contract import Stage
+from pyscale.findings import Finding, problem, refused
+from pyscale.planning.plan import Plan, Trial
 from pyscale_stages.errors import ResourceExhausted, StageError
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.registry import load_stage
-from pyscale_stages.wording import size_in_words
-
-UNANSWERED = frozenset(["slurm.commands", "slurm.controller"])
-"""Checks that fail where Slurm could not be asked."""
-AMPLE = 8
-"""Times the movie's size that the outputs of a whole run stay below."""
 
 
 def before_run(plan: Plan, *, asks_slurm: bool = True) -> None:
@@ -50,7 +36,15 @@ def say(findings: Iterable[Finding]) -> None:
     findings = list(findings)
     refuse(findings)
     for finding in findings:
-        talk(f"warning: {finding.sentence}: {finding.remedy}")
+        talk(f"warning: {finding}")
+
+
+def refuse(findings: Iterable[Finding]) -> None:
+    """Raise the first problem."""
+    for finding in findings:
+        if finding.status == "problem":
+            kind = ResourceExhausted if finding.code == FULL_DISK else UserError
+            raise kind(str(finding))
 
 
 def of_dry_run(plan: Plan) -> list[Finding]:
@@ -59,155 +53,58 @@ def of_dry_run(plan: Plan) -> list[Finding]:
     A plan may be looked at where no Slurm is.
     """
     return [
-        found.model_copy(update={"status": "warning"}) if found.check in UNANSWERED else found
+        found.model_copy(update={"status": "warning"}) if found.code == UNANSWERED else found
         for found in preflight(plan)
     ]
 
 
-def refuse(findings: Iterable[Finding]) -> None:
-    """Raise the first problem."""
-    for finding in findings:
-        if finding.status == "problem":
-            sentence = f"{finding.sentence}: {finding.remedy}"
-            raise ResourceExhausted(sentence) if finding.check == FULL_DISK else UserError(sentence)
-
-
 def preflight(plan: Plan, *, asks_slurm: bool = True) -> list[Finding]:
     """Problems and warnings of a plan, without importing any stage's library."""
-    subject = Subject.of_plan(plan)
-    if plan.site is None and plan.queue is None:
-        looks = [*_here(subject, plan.movie)]
-    else:
-        # What the nodes of a cluster see as this machine does.
-        looks = [
-            *_parts(subject, here=False),
-            *_surroundings(subject, plan.movie),
-            *out_of_nodes_sight(subject.runs_folder, plan.movie, _of_steps(subject)),
-        ]
+    looks = [*_looks(plan)]
     if plan.site is not None:
         # What jobs inherit.
-        looks += [*misread_by_slurm(subject.runs_folder), *overriding(os.environ)]
+        looks += overriding(os.environ)
         looks += refusals(plan, plan.site) if asks_slurm else ()
-    looks += _first_frame(plan)
-    found = (finding for finding in looks if finding.status in {"problem", "warning"})
-    return list({(finding.check, finding.sentence): finding for finding in found}.values())
+    looks += first_frame(plan)
+    return list(dict.fromkeys(found for found in looks if found.status != "ok"))
 
 
-def _here(subject: Subject, movie: Path | None) -> Iterator[Finding]:
-    """Look at this machine, where the tasks will run."""
-    asked = sorted({subject.device, *(entry.device for entry in subject.entries)})
-    missing = [found for device in asked if (found := missing_device(device))]
-    yield from missing
-    if not missing:
-        yield from torch_without_cuda(subject)
-    yield from _parts(subject, here=True)
-    yield from _surroundings(subject, movie)
-    yield from memory(subject)
-    if movie is not None and subject.cache == "cold":
-        yield page_cache("runs", subject.runs_folder, subject.cache)
-        yield page_cache("data", movie.parent, subject.cache)
-    yield from place(subject)
+def _looks(plan: Plan) -> Iterator[Finding]:
+    """Look at this machine, or at what the nodes of a cluster see as this machine does."""
+    here = plan.site is None and plan.queue is None
+    if here:
+        yield from devices(plan)
+    for trial in distinct(plan):
+        # An image has what its stages need, and a step of the user's own is no part of it.
+        if is_native(trial):
+            yield from _native(trial, here=here)
+    # Outputs are as large as a movie, and there are but times of patches that are loaded.
+    if plan.movie is not None and plan.suite.data != "slides":
+        yield from room(folder_of(plan, "runs_folder"), size_bytes(plan.movie))
+    yield from thread_variables(os.environ, plan)
+    if not here:
+        yield from out_of_nodes_sight(plan)
+        return
+    yield memory(plan)
+    if plan.movie is not None and plan.settings["cache"] == "cold":
+        for folder in (folder_of(plan, "runs_folder"), plan.movie.parent):
+            yield page_cache(folder, "cold")
+    yield from place(plan)
 
 
-def _parts(subject: Subject, *, here: bool) -> Iterator[Finding]:
-    """Look for what the stages need in this environment; an image has its own."""
-    for entry in distinct(subject.entries):
-        if subject.runtime == "native" or entry.definition.runs_outside:
-            yield from _native(entry, here=here)
-
-
-def _of_steps(subject: Subject) -> list[Path]:
-    """Folders in which own steps run, and files that they name elsewhere."""
-    found = []
-    for entry in subject.entries:
-        if entry.stage == OWN_STEP:
-            params = CommandParams.model_validate(entry.params)
-            named = (params.folder / word for text in params.command for word in text.split())
-            own = (path for path in named if path.is_file())
-            found += [params.folder, *(f for f in own if not f.is_relative_to(params.folder))]
-    return list(dict.fromkeys(found))
-
-
-def _native(entry: Entry, *, here: bool) -> Iterator[Finding]:
-    stage = entry.definition
-    absent = [name for name in top_level(stage, entry.params) if find_spec(name) is None]
+def _native(trial: Trial, *, here: bool) -> Iterator[Finding]:
+    """Look for what a stage needs in this environment."""
+    stage = load_stage(trial.stage)
+    absent = absent_packages(stage, trial.params)
     if absent:
         yield problem(
-            f"stage.{entry.name}.libraries",
-            f"{entry.name} needs {' and '.join(absent)}, which "
-            f"{'is' if len(absent) == 1 else 'are'} not installed here",
-            how_to_install(stage.libraries(entry.params)[1], absent),
+            "stage.libraries",
+            trial.entry,
+            f"{' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} not installed here",
+            how_to_install(stage.libraries(trial.params)[1], absent),
         )
         return
     try:
-        stage.needs.look(stage.params.model_validate(entry.params), entry.device, here)
+        stage.needs.look(stage.params.model_validate(trial.params), trial.device, here)
     except StageError as error:
-        yield refused(f"stage.{entry.name}.works", error, f"{entry.name}: ")
-
-
-def _first_frame(plan: Plan) -> Iterator[Finding]:
-    """Read the first frame of the movie, where stages of pyscale read it."""
-    path = plan.movie
-    if path is None or not path.exists() or plan.suite.data not in {"movie", "labels"}:
-        return
-    readers = {
-        trial.entry: trial
-        for trial in plan.trials
-        if not load_stage(trial.stage).runs_outside
-        and any(_reads_movie(plan, item) for item in trial.inputs)
-    }
-    asked = {entry: trial.params.get("channel") for entry, trial in readers.items()}
-    channels = {entry: channel for entry, channel in asked.items() if isinstance(channel, int)}
-    if readers:
-        yield from readable(path, plan.axes, channels)
-
-
-def _reads_movie(plan: Plan, item: TrialInput) -> bool:
-    """Whether an input has the channels of the movie: itself, or its frames after registration."""
-    if item.from_trial is None:
-        return item.path == plan.movie
-    return plan.trial(item.from_trial).stage == "register_denoise"
-
-
-def top_level(stage: Stage, params: Mapping[str, object]) -> tuple[str, ...]:
-    """Packages that a stage imports with given parameters."""
-    return tuple(dict.fromkeys(name.partition(".")[0] for name in stage.libraries(params)[0]))
-
-
-def _surroundings(subject: Subject, movie: Path | None) -> Iterator[Finding]:
-    # Outputs are as large as a movie, and there are but times of patches that are loaded.
-    if movie is not None and not subject.reads_slides:
-        yield from room(subject.runs_folder, size_bytes(movie))
-    yield from thread_variables(os.environ, subject)
-    if movie is not None:
-        yield names(movie)
-
-
-def room(runs_folder: Path, movie_bytes: int) -> Iterator[Finding]:
-    """Compare the free space of the runs' disk with the movie, which outputs are as large as."""
-    free = free_bytes(runs_folder)
-    there, one = size_in_words(free), size_in_words(movie_bytes)
-    remedy = "free space there, or set runs_folder to another disk"
-    if free < movie_bytes:
-        full = (
-            f"the disk of {runs_folder} is too full: it has {there} left, and each stage's output "
-            f"is about {one}"
-        )
-        yield problem(FULL_DISK, full, remedy)
-    elif free < AMPLE * movie_bytes:
-        little = (
-            f"the disk of {runs_folder} has {there} left, and each stage's output is "
-            f"about as large as the movie ({one})"
-        )
-        yield warning(FULL_DISK, little, remedy)
-
-
-def free_bytes(folder: Path) -> int:
-    """Room on the disk of a folder that need not be there yet."""
-    return disk_usage(nearest(folder.absolute())).free
-
-
-def size_bytes(movie: Path) -> int:
-    """Size of a movie, or of all files in its folder."""
-    files = movie.iterdir() if movie.is_dir() else (movie,)
-    return sum(file.stat().st_size for file in files if file.is_file())
+        yield refused("stage.works", trial.entry, error)

@@ -3,75 +3,72 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from pydantic import ValidationError
 
-from pyscale.doctor.containers import missing_engine
-from pyscale.doctor.findings import Finding, problem, refused
-from pyscale.doctor.subject import Entry, Subject
+from pyscale.doctor.examined import distinct, folder_of
 from pyscale.executors.containernode import prepared
+from pyscale.findings import Finding, problem, refused
 from pyscale.images.engine import IMAGE_PYTHON, find_engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.interruption import killed_by, signal_name
+from pyscale.planning.plan import Plan, Trial
 from pyscale.runtimes.apptainer import AMD_VARIABLES
-from pyscale.store.containererrors import why_no_container
+from pyscale.store.containererrors import SLOW_START, unpacked_its_image, why_no_container
 from pyscale_stages.binds import OPTIONS, Bind
+from pyscale_stages.errors import MissingPart
 from pyscale_stages.libraries import IMAGE_AGAIN, how_to_install
 from pyscale_stages.measure.stamp import SLURM_VARIABLES, THREAD_VARIABLES
+from pyscale_stages.registry import load_stage
 
 TIME_LIMIT_S = 300.0
 """A cold network filesystem can take minutes to serve torch; what takes longer hangs."""
+WORKS = "stage.works"
 
 
-def distinct(entries: Sequence[Entry]) -> list[Entry]:
-    """Entries that need different parts; the first of those that need the same."""
-    kept: dict[str, Entry] = {}
-    for entry in entries:
-        deciding = {name: entry.params.get(name) for name in entry.definition.needs.deciding}
-        kept.setdefault(json.dumps([entry.stage, entry.device, deciding]), entry)
-    return list(kept.values())
-
-
-def stages(subject: Subject) -> Iterator[Finding]:
+def stages(plan: Plan) -> Iterator[Finding]:
     """Ask the interpreter that would run each stage what it can do for it."""
-    for entry in distinct(subject.entries):
-        if subject.runtime == "native":
-            yield from asked(entry, [sys.executable])
+    for trial in distinct(plan):
+        threads = plan.threads_of(trial)
+        if trial.image is None:
+            yield from asked(trial, threads, [str(trial.interpreter or sys.executable)])
         else:
-            yield from _in_image(entry, subject)
+            yield from _in_image(trial, threads, folder_of(plan, "images_folder"))
 
 
-def _in_image(entry: Entry, subject: Subject) -> list[Finding]:
-    """Ask the interpreter in the entry's image, which sees what a task of it would see."""
-    sif = ImageFolder(subject.images_folder).sif(subject.image_of(entry))
-    if missing_engine() is not None or not sif.is_file():
-        return []  # Which the checks of the container program and of the images say.
-    engine = find_engine()
-    stage = entry.definition
-    around = stage.surroundings(stage.params.model_validate(entry.params))
+def _in_image(trial: Trial, threads: int, images: Path) -> list[Finding]:
+    """Ask the interpreter in the trial's image, which sees what a task of it would see."""
+    name = str(trial.image)
+    sif = Path(name) if os.sep in name else ImageFolder(images).sif(name)
+    try:
+        engine = find_engine()
+    except MissingPart:
+        return []  # Which the check of the container program says.
+    if not sif.is_file():
+        return []  # Which the check of the images says.
+    stage = load_stage(trial.stage)
+    around = stage.surroundings(stage.params.model_validate(trial.params))
     binds = [Bind(file, file.absolute()) for file in around.files if file.exists()]
-    command = engine.command(
-        "exec",
-        *OPTIONS,
-        *(option for bind in binds for option in bind.option()),
-        str(sif),
-        IMAGE_PYTHON,
-    )
+    mounted = (option for bind in binds for option in bind.option())
+    command = engine.command("exec", *OPTIONS, *mounted, str(sif), IMAGE_PYTHON)
     order = {
         "passed": (*SLURM_VARIABLES, *THREAD_VARIABLES, *AMD_VARIABLES),
-        "gpu": entry.device == "cuda",
+        "gpu": trial.device == "cuda",
         "scratch_prefix": "pyscale-doctor-",
     }
     with prepared(order, {"TMPDIR": "/tmp", **around.variables}) as environment:
-        return asked(entry, command, environment=environment)
+        return asked(trial, threads, command, environment=environment)
 
 
 def asked(
-    entry: Entry,
+    trial: Trial,
+    threads: int,
     interpreter: Sequence[str],
     *,
     environment: Mapping[str, str] | None = None,
@@ -81,7 +78,8 @@ def asked(
 
     Returns: with one that says so where the interpreter died or hung.
     """
-    request = entry.model_dump(mode="json", exclude={"name", "gpus"}) | {"entry": entry.name}
+    request = trial.model_dump(mode="json", include={"entry", "stage", "params", "device"})
+    request["threads"] = threads
     try:
         done = subprocess.run(
             [*interpreter, "-m", "pyscale_stages.trying", json.dumps(request)],
@@ -92,21 +90,24 @@ def asked(
             env=None if environment is None else dict(environment),
         )
     except subprocess.TimeoutExpired as error:
-        findings, step = _read(error.stdout or b"")
-        hanging = f"{entry.name} hung for {time_limit_s:.0f} s at this step: {step}"
-        hung = problem(_check(entry), hanging, "try the same step by hand in this shell")
-        return [*findings, hung]
+        findings, step = read_answers(error.stdout or b"")
+        hanging = f"it hung for {time_limit_s:.0f} s at this step: {step}"
+        do = "try the same step by hand in this shell"
+        return [*findings, problem(WORKS, trial.entry, hanging, do)]
     except OSError as error:
         absent = f"{interpreter[0]} cannot be started ({error.strerror})"
-        return [problem(_check(entry), absent, "install pyscale where every node sees it")]
-    findings, step = _read(done.stdout)
+        return [problem(WORKS, trial.entry, absent, "install pyscale where every node sees it")]
+    findings, step = read_answers(done.stdout)
+    in_image = interpreter[-1] == IMAGE_PYTHON
+    if in_image and unpacked_its_image(done.stderr.decode(errors="replace")):
+        slow = refused("container.mount", trial.image, SLOW_START)
+        findings.append(slow.model_copy(update={"status": "warning"}))
     if done.returncode != 0:
-        in_image = interpreter[-1] == IMAGE_PYTHON
-        findings.append(_death(entry, step, done.returncode, done.stderr, in_image=in_image))
+        findings.append(_death(trial, step, done.returncode, done.stderr, in_image=in_image))
     return findings
 
 
-def _read(answers: bytes) -> tuple[list[Finding], str]:
+def read_answers(answers: bytes) -> tuple[list[Finding], str]:
     """Findings among the answers, and the last step that was begun."""
     findings, step = [], "start Python"
     for line in answers.decode(errors="replace").splitlines():
@@ -114,30 +115,28 @@ def _read(answers: bytes) -> tuple[list[Finding], str]:
             told = json.loads(line)
             if "step" in told:
                 step = told["step"]
-            else:
-                findings.append(Finding.model_validate(told))
+                continue
+            found = Finding.model_validate(told)
         except (ValueError, ValidationError):
             continue  # Cut off in the middle of a line, as the process died.
+        if found.status == "problem" and not found.do:
+            # The words of an error.
+            found = refused(found.code, found.where, found.what)
+        findings.append(found)
     return findings, step
 
 
-def _death(entry: Entry, step: str, returncode: int, stderr: bytes, *, in_image: bool) -> Finding:
+def _death(trial: Trial, step: str, returncode: int, stderr: bytes, *, in_image: bool) -> Finding:
     text = stderr.decode(errors="replace")
     not_started = why_no_container(text, returncode)
     if not_started is not None:
-        return refused(_check(entry), not_started, f"{entry.name}: ")
+        return refused(WORKS, trial.entry, not_started)
     said = text.strip().splitlines()
     last = f" ({said[-1]})" if said else ""
     killer = killed_by(returncode, in_container=in_image)
-    again = IMAGE_AGAIN if in_image else how_to_install(entry.definition.extra, again=True)
-    how = "failed" if killer is None else f"died of {signal_name(killer)}"
-    remedies: dict[int, str] = {
-        signal.SIGILL: "install a build of the library for this processor",
-        signal.SIGKILL: "give the job more memory: the kernel or the batch system killed it",
-    }
-    remedy = again if killer is None else remedies.get(killer, again)
-    return problem(_check(entry), f"{entry.name} {how} at this step: {step}{last}", remedy)
-
-
-def _check(entry: Entry) -> str:
-    return f"stage.{entry.name}.works"
+    how = "it failed" if killer is None else f"it died of {signal_name(killer)}"
+    install = how_to_install(load_stage(trial.stage).extra, again=True)
+    do = IMAGE_AGAIN if in_image else install
+    if killer == signal.SIGKILL:
+        do = "give the job more memory, as the kernel or the batch system killed it"
+    return problem(WORKS, trial.entry, f"{how} at this step: {step}{last}", do)

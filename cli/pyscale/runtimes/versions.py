@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from pyscale.doctor.preflight import top_level
 from pyscale.errors import UserError
 from pyscale.images.engine import PREFIX, find_engine
 from pyscale.planning.plan import Identity, Plan, Trial
@@ -18,6 +17,7 @@ from pyscale.processes import ran
 from pyscale.runtimes import identity
 from pyscale_stages.binds import OPTIONS
 from pyscale_stages.contract import Stage, TaskResult
+from pyscale_stages.libraries import top_level
 from pyscale_stages.registry import load_stage
 
 READABLE = TaskResult.model_fields["schema_version"].default
@@ -53,7 +53,7 @@ def fitted_to_versions(plan: Plan) -> Plan:
         key = (file, trial.stage)
         if key not in answers:
             _refuse_other_stage(file, trial)
-            modules = top_level(load_stage(trial.stage), trial.params)
+            modules = top_level(load_stage(trial.stage).libraries(trial.params)[0])
             answers[key] = _identity_of(file, trial.stage, modules)
         params = _known(file, trial, answers[key].parameters)
         trials.append(trial.model_copy(update={"params": params}))

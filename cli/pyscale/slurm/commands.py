@@ -13,13 +13,8 @@ from pathlib import Path
 from pyscale.errors import UserError
 from pyscale.processes import ran
 
-NEEDED = ("sbatch", "squeue", "sinfo", "scancel")
 TIME_LIMIT_S = 60.0
 """A busy controller can take many seconds; what takes longer is down."""
-_UNABLE = re.compile(r"down|drain|fail|maint|future|unk|reserv|power|reboot|inval|block", re.I)
-"""States, as sinfo names them, in which a node takes no job."""
-_UNABLE_SIGNS = "*~%!@^$"
-"""Signs after a state: does not respond, powered or powering down, to be rebooted, maintained."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +31,6 @@ class Answer:
         return words_of(self.err or self.out) or f"exit code {self.code}"
 
 
-def takes_jobs(state: str) -> bool:
-    """Whether a node in a state takes jobs now, or when those that it runs are done."""
-    return not _UNABLE.search(state) and state[-1:] not in _UNABLE_SIGNS
-
-
 def words_of(said: str) -> str:
     """All lines that a program complained in, in one, without the name of the program.
 
@@ -55,11 +45,6 @@ def words_of(said: str) -> str:
 def slurm_is_here() -> bool:
     """Whether Slurm's commands are on PATH."""
     return shutil.which("sinfo") is not None
-
-
-def on_login_node() -> bool:
-    """Whether this is a cluster's node outside of any job."""
-    return slurm_is_here() and "SLURM_JOB_ID" not in os.environ
 
 
 def ask(
@@ -96,31 +81,6 @@ def ask(
 def sinfo(fields: str, *options: str) -> Answer:
     """Ask for fields of partitions or nodes."""
     return ask("sinfo", "--noheader", *options, f"--format={fields}")
-
-
-def nodes_of(partition: str) -> dict[str, str]:
-    """States of a partition's nodes, by name; UserError where Slurm knows no such partition."""
-    known = partitions()
-    if partition not in known:
-        raise UserError(
-            f"unknown partition {partition!r}: this cluster has {', '.join(known) or 'none'}"
-        )
-    answer = sinfo("%N %T", "--Node", f"--partition={partition}")
-    if answer.code != 0:
-        raise UserError(f"sinfo lists no nodes of {partition}: {answer.complaint}")
-    lines = filter(None, map(str.strip, answer.out.splitlines()))
-    return dict(line.partition(" ")[::2] for line in lines)
-
-
-def partitions() -> list[str]:
-    """Names of the partitions that this user sees."""
-    answer = sinfo("%R")
-    if answer.code != 0:
-        raise UserError(
-            f"Slurm lists no partitions ({answer.complaint}): run this where sinfo works, e.g. "
-            "on a login node"
-        )
-    return list(dict.fromkeys(answer.out.split()))
 
 
 def default_partition() -> str:

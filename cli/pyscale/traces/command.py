@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -14,9 +13,8 @@ from pyscale.errors import UserError
 from pyscale.report.wording import few, listing
 from pyscale.traces.nextflow import read_nextflow
 from pyscale.traces.sacct import read_sacct
-from pyscale.traces.snakemake import read_metadata, read_snakemake
+from pyscale.traces.snakemake import read_snakemake
 from pyscale.traces.tasks import Asked, TracedTask, refuse_twice_told
-from pyscale.traces.tracefile import read_text
 from pyscale.traces.trials import (
     LeftOut,
     TracedTrial,
@@ -30,13 +28,13 @@ from pyscale_stages.wording import did_you_mean, plural
 
 NAMED = 5
 """So many of several are named."""
-SHORT_S = 50.0
-"""Whole seconds are more than 2 % of what is shorter."""
+WITHOUT_STEPS = (
+    "the trace has no job steps, so memory use and the number of workers of a job are unknown: "
+    "leave out -X when you ask sacct"
+)
 
 
-def sentences(
-    trials: Sequence[TracedTrial], left_out: Sequence[LeftOut], trace_format: str
-) -> Iterator[str]:
+def sentences(trials: Sequence[TracedTrial], left_out: Sequence[LeftOut]) -> Iterator[str]:
     """Say what was found, what was left out and why, and where doubt is in place."""
     if trials:
         stages = dict.fromkeys(stage_names(trials))
@@ -53,22 +51,6 @@ def sentences(
     yield from _of_workers(trials)
     yield from _of_sizes(trials)
     yield from _of_repeats(trials)
-    if trace_format == "sacct":
-        yield from _of_sacct([task for trial in trials for task in trial.tasks])
-
-
-def _of_sacct(tasks: Sequence[TracedTask]) -> Iterator[str]:
-    shortest_s = min((task.wall_s or 0.0 for task in tasks), default=SHORT_S)
-    if shortest_s < SHORT_S:
-        yield (
-            f"sacct counts whole seconds, and the shortest task took {shortest_s:g} s: its time "
-            f"is uncertain by up to {100 / shortest_s:.0f} %"
-        )
-    if tasks and all(task.peak_memory_bytes is None for task in tasks):
-        yield (
-            "the trace has no job steps, so memory use and the number of workers of a job are "
-            "unknown: leave out -X when you ask sacct"
-        )
 
 
 def _of_workers(trials: Sequence[TracedTrial]) -> Iterator[str]:
@@ -123,46 +105,11 @@ def _of_repeats(trials: Sequence[TracedTrial]) -> Iterator[str]:
             )
 
 
-FORMATS: dict[str, tuple[str, Callable[[Path, str, Asked], list[TracedTask]]]] = {
-    "sacct": (r"\A[^\n]*\bJobID\b", read_sacct),
-    "nextflow": (
-        r"\A[^\n]*\btask_id\b|\A(?=[^\n]*\bstatus\b)[^\n]*\brealtime\b",
-        read_nextflow,
-    ),
-    "snakemake": (r"\A(?:s\W|[^\n]*\bh:m:s\b)", read_snakemake),
+FORMATS: dict[str, Callable[[Path, Asked], list[TracedTask]]] = {
+    "sacct": read_sacct,
+    "nextflow": read_nextflow,
+    "snakemake": read_snakemake,
 }
-"""Formats, what the beginning of a trace of each holds, and what reads it."""
-_OTHERS = (
-    (
-        r"\A\s*<",
-        "a web page, as of `nextflow -with-report`: name the trace of `nextflow -with-trace`",
-    ),
-    (
-        r"CPU Efficiency:|Memory Efficiency:",
-        "the output of seff, which lacks data: ask sacct for these jobs",
-    ),
-    (
-        r"\A(?=[^\n]*\bworkers\b)[^\n]*\bwall_s\b",
-        "a table of wall times: use `pyscale report --table`",
-    ),
-)
-
-
-def refuse_others(path: Path, text: str, said: str) -> None:
-    """Refuse a file that looks like something else than the format it was said to be in."""
-    # Enough to tell a format by, of a trace of any length.
-    beginning = text[:100_000]
-    like = [name for name, (signs, _) in FORMATS.items() if re.search(signs, beginning, re.DOTALL)]
-    if said in like:
-        return
-    for signs, words in _OTHERS:
-        if re.search(signs, beginning):
-            raise UserError(f"{path} looks like {words}")
-    if like:
-        raise UserError(
-            f"{path} looks like a trace of {like[0]}, not of {said}: "
-            f"import it by `pyscale import {like[0]}`"
-        )
 
 
 def import_traces(
@@ -178,20 +125,16 @@ def import_traces(
         raise UserError(
             f"unknown trace format {trace_format!r}: {did_you_mean(trace_format, FORMATS)}"
         )
-    _check_files(files, out)
+    if out is not None and out.resolve() in {path.resolve() for path in files}:
+        raise UserError(f"--out {out} is one of the traces: name another file")
     asked = _asked(workers, stage)
-    tasks: list[TracedTask] = []
-    for path in files:
-        if trace_format == "snakemake" and path.is_dir():
-            tasks += read_metadata(path, asked)
-            continue
-        text = read_text(path)
-        refuse_others(path, text, trace_format)
-        tasks += FORMATS[trace_format][1](path, text, asked)
+    tasks = [task for path in files for task in FORMATS[trace_format](path, asked)]
     refuse_twice_told(tasks)
     trials, left_out = find_trials(tasks, asked.workers)
-    for sentence in sentences(trials, left_out, trace_format):
+    for sentence in sentences(trials, left_out):
         talk(sentence)
+    if trace_format == "sacct" and all(task.peak_memory_bytes is None for task in tasks):
+        talk(WITHOUT_STEPS)
     if not trials:
         raise UserError("no trial can be timed (reasons above): name other traces")
     table = wall_time_table(trials).write_csv()
@@ -213,14 +156,3 @@ def _asked(workers: str | None, stage: str | None) -> Asked:
     if int(workers) < 1:
         raise UserError("--workers must be at least 1, or the name of a column")
     return Asked(workers=int(workers), stage=stage)
-
-
-def _check_files(files: Sequence[Path], out: Path | None) -> None:
-    seen: set[Path] = set()
-    for path in files:
-        place = path.resolve()
-        if place in seen:
-            raise UserError(f"{path} is given twice: name each trace once")
-        seen.add(place)
-    if out is not None and out.resolve() in seen:
-        raise UserError(f"--out {out} is one of the traces: name another file")

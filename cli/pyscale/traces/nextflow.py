@@ -24,9 +24,9 @@ A_DATE = "a date, as 2026-03-17 11:42:24.123, or milliseconds since 1970"
 _NAME = re.compile(r"(?P<process>\S+)(?: \(.*\))?")
 
 
-def read_nextflow(path: Path, text: str, asked: Asked) -> list[TracedTask]:
+def read_nextflow(path: Path, asked: Asked) -> list[TracedTask]:
     """Read a trace, raw or as it is printed for people."""
-    return [_task(path, row, asked) for row in rows_of(path, text, LAYOUT)]
+    return [_task(path, row, asked) for row in rows_of(path, LAYOUT)]
 
 
 def _task(path: Path, row: Row, asked: Asked) -> TracedTask:

@@ -23,17 +23,17 @@ name is last, because it may hold a bar."""
 LAYOUT = Layout("|", ("JobID", "State", "Start", "End"), f"write it with `{COMMAND}`", True)
 AGAIN = "tried again"
 _INDEX = re.compile(r"\d{1,18}", re.ASCII)
-A_TIME = "a time in seconds, or as 1-02:03:04"
+A_TIME = "a time in seconds"
 A_SIZE = "a size, as 2048K"
 COUNTS = "a list of counts, as cpu=4,mem=8G,node=1,gres/gpu=2"
 A_DATE = "a date, as 2026-03-17T11:42:24, or a time in seconds since 1970"
 
 
-def read_sacct(path: Path, text: str, asked: Asked) -> list[TracedTask]:
+def read_sacct(path: Path, asked: Asked) -> list[TracedTask]:
     """Read what `sacct -P` wrote: jobs and elements of arrays, each followed by its steps."""
     jobs: dict[str, list[Row]] = defaultdict(list)
     steps: dict[str, list[Row]] = defaultdict(list)
-    for row in rows_of(path, text, LAYOUT):
+    for row in rows_of(path, LAYOUT):
         job_ids, is_step, _ = row.cells["JobID"].strip().partition(".")
         own = steps if is_step else jobs
         for job_id in [job_ids] if is_step else _each(job_ids):
@@ -127,7 +127,7 @@ def _task(
         start=row.read("Start", moment, A_DATE),
         end=row.read("End", moment, A_DATE),
         cpus=row.read("AllocCPUS", int, "a number of CPUs"),
-        gpus=_count_of(row, "gres/gpu", if_absent=0),
+        gpus=_gpus(row),
         cpu_s=row.read("TotalCPU", seconds_of_clock, "a time, as 02:03.456"),
         requested_memory_bytes=_requested_bytes(row),
         peak_memory_bytes=max((peak for peak in peaks if peak is not None), default=None),
@@ -175,14 +175,11 @@ def _told_by(row: Row, steps: Sequence[Row], column: str) -> int:
 
 
 def _wall_s(row: Row) -> float | None:
-    for column, how in (("ElapsedRaw", float), ("Elapsed", seconds_of_clock)):
-        seconds = row.read(column, how, A_TIME)
-        if seconds is not None:
-            return seconds
-    times = _times(row)
+    seconds = row.read("ElapsedRaw", float, A_TIME)
+    if seconds is None and (times := _times(row)):
+        seconds = (times[1] - times[0]).total_seconds()
     # Negative where the clock was set back meanwhile.
-    seconds = (times[1] - times[0]).total_seconds() if times else -1.0
-    return seconds if seconds >= 0 else None
+    return seconds if seconds is None or seconds >= 0 else None
 
 
 def _times(row: Row) -> Interval | None:
@@ -202,13 +199,10 @@ def _requested_bytes(row: Row) -> int | None:
     return size or None
 
 
-def _count_of(row: Row, resource: str, if_absent: int | None = None) -> int | None:
-    """How many of a resource a job had; `if_absent` where others are told and it is not."""
+def _gpus(row: Row) -> int | None:
+    """GPUs that a job had; 0 where other resources are told and they are not."""
     resources = row.told("AllocTRES")
     if resources is None:
         return None
-    counts = dict(part.partition("=")[::2] for part in resources.split(","))
-    count = counts.get(resource)
-    if count is None:
-        return if_absent
-    return row.read("AllocTRES", lambda _: int(count), COUNTS) if count.isdecimal() else None
+    count = dict(part.partition("=")[::2] for part in resources.split(",")).get("gres/gpu", "0")
+    return row.read("AllocTRES", lambda _: int(count), COUNTS)

@@ -24,13 +24,15 @@ GROUPS = ("wildcards", "params")
 MIB = 1024 * 1024
 
 
-def read_snakemake(path: Path, text: str, asked: Asked) -> list[TracedTask]:
-    """Read a benchmark file, plain or extended, as a table or as JSON lines.
+def read_snakemake(path: Path, asked: Asked) -> list[TracedTask]:
+    """Read a benchmark file, plain or extended, or a folder of metadata.
 
-    No line tells when a job ran, so how many ran at once must be given, or be told by a
-    wildcard or parameter of the rule.
+    No line of a benchmark tells when a job ran, so how many ran at once must be given, or be told
+    by a wildcard or parameter of the rule.
     """
-    rows = _of_json(path, text) if text.lstrip().startswith("{") else rows_of(path, text, LAYOUT)
+    if path.is_dir():
+        return read_metadata(path, asked)
+    rows = rows_of(path, LAYOUT)
     return [_task(path, row, repeat, asked) for repeat, row in enumerate(rows)]
 
 
@@ -73,32 +75,15 @@ def read_metadata(folder: Path, asked: Asked) -> list[TracedTask]:
     return [*jobs.values()]
 
 
-def _of_json(path: Path, text: str) -> list[Row]:
-    rows = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            told = json.loads(line)
-        except (ValueError, RecursionError):
-            raise UserError(f"{where} is not JSON: it may have been cut short") from None
-        if not isinstance(told, dict) or "s" not in told:
-            raise UserError(f"{where} has no time 's': {LAYOUT.advice}")
-        rows.append(Row(where, {key: str(value) for key, value in told.items()}))
-    return rows
-
-
 def _task(path: Path, row: Row, repeat: int, asked: Asked) -> TracedTask:
     wall_s = row.read("s", float, "a number of seconds")
     column = asked.workers_column
     workers, is_trial = (None, False) if column is None else _workers(row, column)
     group = f"N={workers}, " if workers else ""
     peak_mib = row.read("max_rss", float, "a number of MiB")
-    mib = _group(row, "resources").get("mem_mib")
-    requested_mib = mib if isinstance(mib, int | float) else None
-    if requested_mib is not None and not is_amount(requested_mib):
-        raise UserError(f"{row.where}: mem_mib {mib} is not a number of MiB")
+    asked_mib = _group(row, "resources").get("mem_mib")
+    if not isinstance(asked_mib, int | float) or not is_amount(asked_mib):
+        asked_mib = None
     return TracedTask(
         source=path,
         stage=stage_name(str(path), row.told("rule_name"), asked, EXTENDED),
@@ -107,7 +92,7 @@ def _task(path: Path, row: Row, repeat: int, asked: Asked) -> TracedTask:
         wall_s=wall_s,
         cpus=row.read("threads", int, "a number of threads"),
         cpu_s=row.read("cpu_time", float, "a number of seconds"),
-        requested_memory_bytes=None if requested_mib is None else round(requested_mib * MIB),
+        requested_memory_bytes=None if asked_mib is None else round(asked_mib * MIB),
         peak_memory_bytes=None if peak_mib is None else round(peak_mib * MIB),
         workers=workers,
         is_trial=is_trial,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, UTC, datetime
@@ -16,7 +17,6 @@ from pyscale_stages.wording import did_you_mean, plural
 
 UNTOLD = frozenset({"", "-", "NA", "N/A", "None", "None assigned", "Unknown", "(null)"})
 """What tools write where they know nothing."""
-SEPARATORS = {"\t": "tabs", "|": "bars", ",": "commas", ";": "semicolons"}
 Value = TypeVar("Value")
 
 
@@ -75,77 +75,41 @@ class Row:
         return workers
 
 
-def read_text(path: Path) -> str:
-    """Read a file of text."""
+def rows_of(path: Path, layout: Layout) -> list[Row]:
+    """Read the rows of a table."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UserError(f"{path} does not exist: name the path of a trace") from None
-    except IsADirectoryError:
-        raise UserError(f"{path} is a folder: name the files in it") from None
+        # Not splitlines: a job's name may hold what that takes for the end of a line.
+        lines = path.read_text(encoding="utf-8-sig").replace("\r\n", "\n").split("\n")
+        above = next((place for place, line in enumerate(lines) if line.strip()), 0)
+        reader = csv.reader(lines[above:], delimiter=layout.separator, quoting=csv.QUOTE_NONE)
+        header, *every = [(above + reader.line_num, cells) for cells in reader]
     except UnicodeDecodeError:
         raise UserError(f"{path} is not UTF-8 text: unpack it, or save it as plain text") from None
+    except csv.Error as error:
+        raise UserError(f"{path} is not a table ({error}): {layout.advice}") from None
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}): check the file") from None
-    if not text.strip():
-        raise UserError(
-            f"{path} is empty: check that the program that wrote it ended without an error"
-        )
-    return text
-
-
-def rows_of(path: Path, text: str, layout: Layout) -> list[Row]:
-    """Split the text of a table into its rows."""
-    # Not splitlines: a job's name may hold what that takes for the end of a line.
-    every = [line.rstrip("\r") for line in text.split("\n")]
-    above = next((place for place, line in enumerate(every) if line.strip()), 0)
-    header, *lines = every[above:]
-    header = header.lstrip()
-    if header.endswith(layout.separator):
-        # `sacct -p` ends each line so.
-        header, *lines = (line.removesuffix(layout.separator) for line in (header, *lines))
-    _check_columns(path, header, layout)
-    rows = list(_split(path, header, lines, layout, first=above + 2))
+    columns = [name.strip() for name in header[1]]
+    for name in layout.needed:
+        if name not in columns:
+            raise UserError(f"{path} has no column {name!r}: {layout.advice}")
+    rows = []
+    for number, cells in every:
+        # Files that were put one behind the other have more than one header.
+        if cells == header[1] or not any(map(str.strip, cells)):
+            continue
+        if layout.last_is_free and len(cells) > len(columns):
+            free = len(columns) - 1
+            cells[free:] = [layout.separator.join(cells[free:])]
+        if len(cells) != len(columns):
+            raise UserError(
+                f"{path}, line {number} has {plural(len(cells), 'column')}, but the header "
+                f"{len(columns)}: it may have been cut short, so {layout.advice}"
+            )
+        rows.append(Row(f"{path}, line {number}", dict(zip(columns, cells, strict=True))))
     if not rows:
         raise UserError(f"{path} has a header and no rows: nothing had run when it was written")
     return rows
-
-
-def _check_columns(path: Path, header: str, layout: Layout) -> None:
-    columns = [name.strip() for name in header.split(layout.separator)]
-    lacking = [name for name in layout.needed if name not in columns]
-    if not lacking:
-        return
-    for separator, word in SEPARATORS.items():
-        others = {name.strip().strip('"') for name in header.split(separator)}
-        if separator != layout.separator and set(layout.needed) <= others:
-            raise UserError(
-                f"{path} has {word} between its columns instead of "
-                f"{SEPARATORS[layout.separator]}: {layout.advice}"
-            )
-    if set(layout.needed) & set(header.split()) and len(columns) == 1:
-        raise UserError(f"{path} has blanks between its columns: {layout.advice}")
-    raise UserError(f"{path} has no column {lacking[0]!r}: {layout.advice}")
-
-
-def _split(
-    path: Path, header: str, lines: list[str], layout: Layout, *, first: int
-) -> Iterator[Row]:
-    """Rows of the lines, of which the `first` has that number in the file."""
-    columns = [name.strip() for name in header.split(layout.separator)]
-    for number, line in enumerate(lines, start=first):
-        # Files that were put one behind the other have more than one header.
-        if not line.strip() or line == header:
-            continue
-        where = f"{path}, line {number}"
-        most = len(columns) - 1 if layout.last_is_free else -1
-        cells = line.split(layout.separator, most)
-        if len(cells) != len(columns):
-            raise UserError(
-                f"{where} has {plural(len(cells), 'column')}, but the header {len(columns)}: it "
-                f"may have been cut short, so {layout.advice}"
-            )
-        yield Row(where, dict(zip(columns, cells, strict=True)))
 
 
 _SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}

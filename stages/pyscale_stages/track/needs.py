@@ -70,7 +70,6 @@ def _trackmate(trying: Trying) -> None:
             f"{said}: the heap is Java's default, a quarter of the machine's memory, because no "
             "limit is set",
             "set trackmate_heap_mib under [stages.track] in pyscale.toml, or run in a job",
-            source="java: MaxRAMPercentage is 25 where nothing else is said",
         )
     else:
         trying.ok("java", said)

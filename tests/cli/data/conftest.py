@@ -3,13 +3,18 @@ from types import SimpleNamespace
 import pytest
 
 from datamirror import LONG_S, NOISE, Talk, registry_of, row, serve
-from pyscale.data.fetch import Fetcher, FetchOptions
+from pyscale.data.fetch import Fetcher
 from pyscale.data.progress import asked
 from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
 from pyscale.data.verify import verify_dataset
 
-QUICK = {"timeout_s": LONG_S, "retries": 0}
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """Give every server up at its first failure."""
+    monkeypatch.setattr("pyscale.data.fetch.TIMEOUT_S", LONG_S)
+    monkeypatch.setattr("pyscale.data.fetch.RETRIES", 0)
 
 
 @pytest.fixture
@@ -72,9 +77,9 @@ def make_own(data_root, report):
 def fetch(server, data_root, report):
     """Fetch the dataset `cells` from the server."""
 
-    def fetch_cells(dataset, consent=asked, **options):
-        given = FetchOptions(**{"mirror": server.address} | QUICK | options)
+    def fetch_cells(dataset, consent=asked, mirror=None):
         registry = Registry(datasets={"cells": dataset})
-        return Fetcher(registry, data_root, given, consent, report).fetch("cells")
+        mirror = mirror or server.address
+        return Fetcher(registry, data_root, mirror, consent, report).fetch("cells")
 
     return fetch_cells

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from datamirror import CELLS, LONG_S, NOISE, Answer, dataset_of, registry_of, row
-from pyscale.data.fetch import INCOMING, Fetcher, FetchOptions
+from pyscale.data.fetch import INCOMING, Fetcher
 from pyscale.data.progress import asked
 from pyscale.data.registry import load_registry
 from pyscale.errors import UserError
@@ -29,8 +29,8 @@ def refusal(fetch, dataset, **options):
     return sentence
 
 
-def ensured(name, registry, data_root, report, **options):
-    return Fetcher(registry, data_root, FetchOptions(**options), asked, report).ensure(name)
+def ensured(name, registry, data_root, report, mirror=None):
+    return Fetcher(registry, data_root, mirror, asked, report).ensure(name)
 
 
 def files_below(folder):
@@ -62,9 +62,10 @@ def test_a_second_fetch_asks_the_server_for_nothing(fetch, server, report):
     assert "1 file in" in report.said[-1]
 
 
-def test_a_broken_download_starts_anew_within_one_fetch(fetch, server):
+def test_a_broken_download_starts_anew_within_one_fetch(fetch, server, monkeypatch):
+    monkeypatch.setattr("pyscale.data.fetch.RETRIES", 1)
     server.script = [Answer(break_after=400_000)]
-    assert fetch(CELLS, retries=1).read_bytes() == NOISE
+    assert fetch(CELLS).read_bytes() == NOISE
     assert len(server.requests) == 2
 
 
@@ -91,10 +92,11 @@ def test_a_server_that_does_not_give_the_file_is_one_sentence_and_nothing_is_lef
     assert files_below(data_root) == [".cells.lock"]
 
 
-def test_a_silent_server_is_given_up(fetch, server):
+def test_a_silent_server_is_given_up(fetch, server, monkeypatch):
+    monkeypatch.setattr("pyscale.data.fetch.TIMEOUT_S", 0.2)
     silent = Answer(hold_after=0)
     server.always = silent
-    assert "cannot be fetched" in refusal(fetch, CELLS, timeout_s=0.2)
+    assert "cannot be fetched" in refusal(fetch, CELLS)
     silent.release.set()
 
 

@@ -9,7 +9,7 @@ import pytest
 import tifffile
 
 from datamirror import MADE_MOVIE, MADE_SLIDES, entry, registry_of, row
-from pyscale.data.fetch import Fetcher, FetchOptions
+from pyscale.data.fetch import Fetcher
 from pyscale.data.progress import SilentReport, asked
 from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
@@ -103,9 +103,9 @@ class Made:
         self._report = report
 
     def fetch(self, report=None):
-        options = FetchOptions(mirror="http://127.0.0.1:9")
+        mirror = "http://127.0.0.1:9"
         heard = report or self._report
-        return Fetcher(self.registry, self._data_root, options, asked, heard).fetch("cells")
+        return Fetcher(self.registry, self._data_root, mirror, asked, heard).fetch("cells")
 
     def presence(self):
         return presence("cells", self.dataset, self._data_root)
@@ -142,21 +142,12 @@ def test_a_synthetic_dataset_of_the_registry_is_made_where_others_are_fetched(
     assert report.said[-1].endswith(", unchanged")
 
 
-# Slides take seconds to make, and are held to their checksums by the same code.
-@pytest.mark.parametrize(
-    ("made", "how"),
-    [*(("movie", how) for how in DAMAGES), ("slides", "another byte")],
-    indirect=["made"],
-)
-def test_a_synthetic_dataset_that_changed_on_disk_is_made_again(made, data_root, report, how):
+@of_a_movie
+def test_a_synthetic_dataset_that_changed_on_disk_is_not_passed_as_made(made):
     made.fetch()
-    content = made.file.read_bytes()
-    damage(made.file, how)
-    made.fetch()
-    assert made.file.read_bytes() == content
-    what = "movie is" if made.kind == "movie" else "slides are"
-    assert f"cells: {made.file.name} changed; the {what} made again" in report.said
-    assert left_of(data_root) == {"cells"}
+    damage(made.file, "another byte")
+    with refused(UserError):
+        made.fetch()
 
 
 def test_something_else_in_the_place_of_a_synthetic_dataset_is_kept_and_named(
@@ -254,8 +245,7 @@ def drifting_registry(server):
 def test_a_movie_of_another_datasets_image_brings_that_dataset_and_is_made_once(
     drifting_registry, server, data_root, report
 ):
-    options = FetchOptions(mirror=server.address)
-    fetcher = Fetcher(drifting_registry, data_root, options, asked, report)
+    fetcher = Fetcher(drifting_registry, data_root, server.address, asked, report)
     for _ in range(2):
         movie = fetcher.fetch("drifting")
     # They are fetched side by side.

@@ -1,22 +1,22 @@
-"""Suites to examine, and a small disk to examine them on."""
+"""Plans to examine, and a small disk to examine them on."""
 
 from itertools import count
 
 import pytest
 
-from pyscale.doctor.subject import Subject
+from pyscale.doctor.examined import plan_to_examine
 from pyscale.settings import load_settings
 
 FOLDERS = ("runs_folder", "data_folder", "images_folder")
 
 
 @pytest.fixture
-def subject(tmp_path):
+def plan(tmp_path):
     """What a suite asks of a machine, with any setting replaced."""
 
     def make(suite="labels", **changes):
         given = {name: tmp_path / name for name in FOLDERS} | {"workers": (1, 2)} | changes
-        return Subject.of_suite(suite, load_settings(**given))
+        return plan_to_examine(suite, load_settings(**given))
 
     return make
 

@@ -6,8 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
+from asread import printed
 from commandline import answer_of
-from pyscale.doctor.command import Diagnosis
+from pyscale.doctor.command import Diagnosis, findings_table, verdict
+from pyscale.findings import ok, problem
 from pyscale_stages.moviewriter import write_movie
 
 
@@ -26,10 +28,11 @@ def test_json_is_the_findings_and_nothing_else_with_one_answer_to_each_check(doc
     answer = doctor("--json")
     found = Diagnosis.model_validate_json(answer.out)
     assert answer.code == int(found.has_problem)
-    checks = [one.check for one in found.findings]
-    assert {"stage.track.works", "cpu.usable", "disk.runs", "data.movie"} <= set(checks)
+    checks = [(one.code, one.where) for one in found.findings]
+    assert ("stage.works", "track") in checks
+    assert {"cpu.workers", "disk.folder", "data.found"} <= {code for code, _ in checks}
     assert len(checks) == len(set(checks))
-    assert all(one.remedy for one in found.findings if one.status in {"warning", "problem"})
+    assert all(one.do for one in found.findings if one.status != "ok")
 
 
 @pytest.mark.slow
@@ -41,6 +44,15 @@ def test_a_problem_is_exit_code_one_and_stands_in_the_last_line(doctor, tmp_path
     assert "✗ problem" in answer.out
     assert re.match(r"Verdict: [1-9]\d* problem", answer.out.strip().splitlines()[-1])
     assert "\x1b" not in answer.out + answer.err
+
+
+def test_what_to_do_stands_below_what_is_not_well_and_a_narrow_terminal_loses_no_word():
+    broken = problem("stage.libraries", "track", "laptrack is absent", "pip install laptrack")
+    table = findings_table([ok("cpu.workers", "", "2 of 2 cores"), broken], "labels")
+    text = printed(table)
+    assert text.index("track: laptrack is absent") < text.index("→ pip install laptrack")
+    assert "".join(printed(table, width=50).split()).count("laptrackisabsent") == 1
+    assert verdict([broken]).plain == "Verdict: 1 problem, 0 warnings"
 
 
 @pytest.mark.parametrize(

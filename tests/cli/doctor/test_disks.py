@@ -1,5 +1,6 @@
 """Folders are really written, and what their disks cannot do is said before a run needs it."""
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,117 +9,107 @@ import pytest
 from pyscale.doctor import disks
 from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.machine.place import refuse_lack_of_space
-from pyscale_stages.measure.mounts import filesystem_of
 
 OTHERWISE = "set runs_folder to another disk"
 UNWRITABLE = Path("/proc/self")
 
 
-def test_a_folder_that_is_not_made_yet_is_judged_by_the_one_above_and_needs_room_for_files(
-    tmp_path, small_disk
-):
-    assert disks.folder("runs", tmp_path / "a" / "b", OTHERWISE).status == "ok"
-    assert disks.enough_files(tmp_path, tasks=10).status == "ok"
+def test_a_folder_that_is_not_made_yet_is_judged_by_the_one_above(tmp_path):
+    assert disks.folder(tmp_path / "a" / "b", OTHERWISE).status == "ok"
     assert list(tmp_path.iterdir()) == []
-    found = disks.enough_files(small_disk("size=4m,nr_inodes=100"), tasks=10)
-    assert found.status == "problem"
-    assert "room for 9" in found.sentence
 
 
 @pytest.mark.parametrize(
-    ("options", "status", "said"),
+    ("options", "code"),
     [
-        (None, "problem", "cannot be written"),
-        ("size=1m,ro", "problem", "read-only file system"),
-        ("size=4m", "problem", "free space there"),
-        ("size=2g", "warning", "tmpfs"),
+        (None, "disk.folder"),
+        ("size=1m,ro", "disk.folder"),
+        ("size=4m", disks.FULL_DISK),
     ],
-    ids=["unwritable", "read-only", "little room", "in memory"],
+    ids=["unwritable", "read-only", "little room"],
 )
-def test_a_disk_that_runs_cannot_use_well_is_said(small_disk, options, status, said):
-    found = disks.folder("runs", UNWRITABLE if options is None else small_disk(options), OTHERWISE)
-    assert found.status == status
-    assert said in f"{found.sentence} {found.remedy}"
-    assert options is not None or found.remedy == OTHERWISE
+def test_a_disk_that_runs_cannot_use_well_is_said(small_disk, options, code):
+    found = disks.folder(UNWRITABLE if options is None else small_disk(options), OTHERWISE)
+    assert (found.code, found.status) == (code, "problem")
+    assert found.do.endswith(OTHERWISE)
 
 
-def test_a_full_disk_is_told_from_one_that_refuses_and_a_tiny_one_for_scratch(small_disk):
+def test_a_full_disk_is_told_from_one_that_refuses(small_disk):
     disk = small_disk("size=1m")
     (disk / "filler").write_bytes(b"x" * (1 << 20))
     assert disks.refusal(disk) == "it is full, or this user's quota is used up"
-    found = disks.scratch(small_disk("size=4m"))
-    assert (found.status, found.remedy) == ("warning", "set TMPDIR to another disk")
-
-
-def test_a_home_folder_that_cannot_be_written_or_is_on_the_network_is_named(tmp_path):
-    unwritable = disks.home(UNWRITABLE, disks.NETWORK)
-    assert unwritable.status == "warning"
-    assert "NUMBA_CACHE_DIR" in unwritable.remedy
-    # The type of this disk stands in for one of the network's.
-    fs_type = filesystem_of(tmp_path).fs_type
-    assert "tasks that start at once share it" in disks.home(tmp_path, {fs_type}).sentence
 
 
 def test_the_page_cache_is_tried_with_a_file_that_does_not_stay(tmp_path, small_disk):
-    found = disks.page_cache("runs", tmp_path, "cold")
-    assert (found.status == "ok") == ("proved by" in found.sentence)
+    found = disks.page_cache(tmp_path, "cold")
+    assert (found.status == "ok") == ("proved by" in found.what)
     assert list(tmp_path.iterdir()) == []
     # What lies in memory cannot be made cold.
     disk = small_disk("size=4m")
-    cold, warm = disks.page_cache("runs", disk, "cold"), disks.page_cache("runs", disk, "warm")
-    assert cold.status == "warning"
-    assert "cannot be made cold" in cold.sentence
-    assert cold.remedy == "use --cache warm or --cache asis"
+    cold, warm = disks.page_cache(disk, "cold"), disks.page_cache(disk, "warm")
+    assert (cold.status, cold.do) == ("warning", "use --cache warm or --cache asis")
     assert warm.status == "ok"
-    for asked in ("cold", "asis"):
-        assert disks.page_cache("data", UNWRITABLE, asked).status == "not applicable"
+    assert disks.page_cache(UNWRITABLE, "cold").status == "ok"
 
 
-def found(subject):
-    (finding,) = disks.place(subject)
+def found(plan):
+    (finding,) = disks.place(plan)
     return finding
 
 
-def test_a_folder_with_room_is_well_and_that_of_the_runs_need_not_be_there_yet(subject, tmp_path):
-    assert found(subject("system_brief", path=tmp_path)).status == "ok"
-    of_the_runs = found(subject("system_brief"))
-    assert of_the_runs.status == "ok"
-    assert str(tmp_path / "runs_folder") in of_the_runs.sentence
+def test_a_place_with_room_is_well_and_that_of_the_runs_need_not_be_there_yet(plan, tmp_path):
+    assert found(plan("system_brief", path=tmp_path)).status == "ok"
+    of_the_runs = found(plan("system_brief"))
+    assert (of_the_runs.status, of_the_runs.where) == ("ok", str(tmp_path / "runs_folder"))
     # A suite on a movie measures none.
-    assert list(disks.place(subject("labels"))) == []
+    assert list(disks.place(plan("labels"))) == []
 
 
-def test_what_is_no_folder_or_cannot_take_what_the_tests_write_is_refused(
-    subject, tmp_path, small_disk
+def test_a_place_that_is_no_folder_or_cannot_take_what_the_tests_write_is_refused(
+    plan, tmp_path, small_disk
 ):
-    (tmp_path / "file").touch()
-    for name, what in (("absent", "does not exist"), ("file", "is not a folder")):
-        finding = found(subject("system_brief", path=tmp_path / name))
-        assert (finding.status, finding.remedy) == (
-            "problem",
-            "give another folder by --set path=DIR",
-        )
-        assert what in finding.sentence
-    full = found(subject("system_brief", path=small_disk("size=1m")))
-    assert (full.check, full.status) == (disks.FULL_DISK, "problem")
-    read_only = found(subject("system_brief", path=small_disk("ro,size=1g")))
-    assert read_only.status == "problem"
-    assert "cannot be written: read-only file system" in read_only.sentence
+    absent = found(plan("system_brief", path=tmp_path / "absent"))
+    read_only = found(plan("system_brief", path=small_disk("ro,size=1g")))
+    for finding in (absent, read_only):
+        assert (finding.code, finding.status) == ("disk.place", "problem")
+        assert finding.do == "give another folder by --set path=DIR"
+    full = found(plan("system_brief", path=small_disk("size=1m")))
+    assert (full.code, full.status) == (disks.FULL_DISK, "problem")
 
 
 def test_as_much_room_is_wanted_for_each_worker_as_the_stages_refuse_to_begin_without(
-    subject, tmp_path, monkeypatch
+    plan, tmp_path, monkeypatch
 ):
-    one, three = (disks.written_bytes(subject("system", workers=(n,))) for n in (1, 3))
+    one, three = (disks.written_bytes(plan("system", workers=(n,))) for n in (1, 3))
     assert three == 3 * one > 0
     # A file of one byte takes a block.
     tiny = {"storage": {"small_files": 10**9, "small_file_bytes": 1}}
-    examined = subject("system", workers=(1,), stages=tiny)
-    wanted_bytes = disks.written_bytes(examined)
+    wanted_bytes = disks.written_bytes(plan("system", workers=(1,), stages=tiny))
     assert wanted_bytes > 4096 * 10**9
+    most = -(-100 * wanted_bytes // 105)
     monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=wanted_bytes - 1))
-    most = max(entry.room_bytes for entry in examined.entries)
     with pytest.raises(ResourceExhausted):
         refuse_lack_of_space({tmp_path: most}, "lower small_files")
     monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=wanted_bytes))
     refuse_lack_of_space({tmp_path: most}, "lower small_files")
+
+
+def unseen(plan, **changes):
+    settings = plan.settings | {"runs_folder": str(changes.pop("runs", "/home/us/runs"))}
+    changed = plan.model_copy(update={"settings": settings, "movie": None} | changes)
+    return [(one.code, one.where) for one in disks.out_of_nodes_sight(changed)]
+
+
+def test_folders_that_each_machine_has_of_its_own_are_a_warning(plan, small_disk, monkeypatch):
+    monkeypatch.setattr(sys, "prefix", "/")
+    asked = plan()
+    assert unseen(asked) == []
+    assert unseen(asked, runs="/tmp/absent/runs") == [("disk.shared", "/tmp/absent/runs")]
+    movie = Path("/var/tmp/movie.tif")
+    assert unseen(asked, movie=movie) == [("disk.shared", str(movie))]
+    # A disk in memory, where nothing else of its path tells.
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
+    disk = small_disk("size=64k")
+    assert unseen(asked, runs=disk / "runs") == [("disk.shared", str(disk / "runs"))]
+    monkeypatch.setattr(sys, "prefix", "/tmp/environment")
+    assert unseen(asked) == [("disk.shared", "/tmp/environment")]

