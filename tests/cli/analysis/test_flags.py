@@ -8,9 +8,7 @@ from pyscale.analysis.doubts import first_stands_apart, flag_codes, is_unstable
 from pyscale.analysis.drift import drifts
 from pyscale.analysis.flags import (
     FLAGS,
-    INVALIDATING,
     flags_of_trials,
-    is_invalid,
     raised,
     without_invalid,
 )
@@ -208,13 +206,6 @@ def test_a_baseline_on_another_machine_is_flagged(new_run):
     assert flags_of(builder, workers=2) == ["mixed-hardware"]
 
 
-def test_other_work_and_workers_in_turn_are_invalid_and_every_other_code_is_a_doubt():
-    assert {"disagrees", "workers-in-turn"} == INVALIDATING
-    assert [code for code in FLAGS if is_invalid([code])] == ["workers-in-turn", "disagrees"]
-    assert is_invalid(["few-repeats", "disagrees", "drift"])
-    assert not is_invalid([])
-
-
 def two_stages(new_run):
     """Stages track and segment at N = 1 and 2; one trial of track at N = 2 disagrees."""
     builder = new_run()
@@ -249,31 +240,6 @@ def test_the_trials_of_an_invalid_configuration_and_no_others_are_left_out(new_r
 
 def test_without_any_check_nothing_is_invalid(new_run):
     assert repeated(new_run).configurations["invalid"].to_list() == [False]
-
-
-def test_every_doubt_is_raised_at_once(new_run):
-    builder = new_run().trial("track", [{"compute": 100.0}])
-    for block, doubtful in enumerate(
-        (
-            {"start_s": [0.0, 90.0], "disturbed": True},
-            {"compute": 90.0, "hardware": ["epyc"], "oversubscribed": True},
-            {"attempt": 2, "check": "failed"},
-            {"failed": ["w1"]},
-            {"cache_state": "warm", "agreement": 0.1, "same": False},
-            {"cache_state": "asis"},
-            {"cache_state": "evicted-unverified", "nodes": ["a", "b"], **CLOCKS_DISAGREE},
-        )
-    ):
-        workers = [{"compute": doubtful.pop("compute", 40.0)}] * 2
-        builder.trial("track", workers, block=block, **doubtful)
-    # A first trial apart is no scatter, drift is told of whole curves, a retried trial is either
-    # counted or not, the speedup is none beyond N, and workers in turn are those of most trials.
-    others = {"first-trial", "drift", "retried-counted", "superlinear", "workers-in-turn"}
-    others |= {"first-call-only", "steps-overlap", "baseline-moved", "from-memory", "straggler"}
-    # Two are of tables alone.
-    others |= {"in-a-row", "coarse-times"}
-    others |= {"uneven", "other-work", "rest", "exhausted", "not-compared"}
-    assert flags_of(builder, workers=2) == [code for code in FLAGS if code not in others]
 
 
 def slowing_down(new_run):

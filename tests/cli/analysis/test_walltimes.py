@@ -123,15 +123,6 @@ def test_where_tasks_had_unlike_numbers_of_cores_nobody_knows_what_one_worker_ha
     assert trials_from_wall_times(table)["requested_cpus"].to_list() == [None]
 
 
-def test_stages_keep_the_order_of_the_table():
-    table = pl.DataFrame(
-        {"stage": ["z", "a", "z", "a"], "workers": [2, 1, 1, 2], "wall_s": [1.0, 2, 3, 4]}
-    )
-    rows = analysed(table)
-    assert rows["stage"].to_list() == ["z", "z", "a", "a"]
-    assert rows["workers"].to_list() == [1, 2, 1, 2]
-
-
 NINE = datetime(2026, 3, 17, 9, tzinfo=UTC)
 
 

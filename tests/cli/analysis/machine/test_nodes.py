@@ -78,20 +78,3 @@ def test_what_one_node_did_or_none_could_is_not_compared(machine):
     found = node_comparison(machine.tests)
     assert found.is_empty()
     assert dict(found.schema) == NODE_SCHEMA
-
-
-def test_steps_of_a_whole_are_not_compared_and_numbers_of_readers_apart(machine):
-    for node in ("node1", "node2"):
-        machine.test("particle_write", 1.0, node=node)
-        machine.test("particle_write", 0.5, node=node, step="flush")
-        for at_once in (1, 2):
-            machine.test("parallel_read_cold", 1.0 / at_once, node=node, at_once=at_once)
-    found = node_comparison(machine.tests)
-    assert found.select("test", "at_once", "node", "step").rows() == [
-        (test, at_once, node, None)
-        for test, at_once in (
-            *(("parallel_read_cold", 1), ("parallel_read_cold", 2), ("particle_write", 1)),
-        )
-        for node in ("node1", "node2")
-    ]
-    assert found["ratio"].to_list() == [1] * 6
