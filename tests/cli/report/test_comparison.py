@@ -36,12 +36,6 @@ def test_the_answer_is_one_sentence(compared, thin):
     assert too_few == "Not enough data for any configuration, see --repeats."
 
 
-def test_what_differs_stands_before_the_verdicts(compared):
-    difference = Difference(kind="hardware", what="processor", base="Xeon [1]", new="EPYC")
-    text = words(compared, differences=(difference,))
-    assert text.index("Xeon [1]") < text.index("machines, not code alone") < text.index("Verdict")
-
-
 def words(rows, **told):
     """What is shown of verdicts, as one line."""
     return " ".join(printed(shown(CONTEXT.model_copy(update=told), rows)).split())
