@@ -61,26 +61,6 @@ def commit_to(run, commit, *, dirty=False):
 
 class TestRuns:
     @pytest.mark.slow
-    def test_runs_that_took_the_same_time_are_the_same_and_nothing_differs(self, measured, compare):
-        base, new = measured(), measured()
-        before = {*base.path.rglob("*"), *new.path.rglob("*")}
-        # By their ids, as users name them.
-        answer = compare(base.plan.run_id, new.plan.run_id, *GATE)
-        assert answer.code == 0
-        assert "Nothing that was recorded differs between the runs" in answer.out
-        assert answer.out.count("[0.99") == answer.out.count("] same") == 2
-        for said in (
-            "all that is judged together and has enough of them: wall times (2)",
-            "The reference outputs of both runs have the same bytes: register_denoise.",
-            # What would be better.
-            "as long as trials do not depend on each other",
-            "To time both versions in the same blocks: `pyscale run pipeline --data",
-            "--grid python=OLD/bin/python,NEW/bin/python",
-        ):
-            assert said in answer.out
-        assert {*base.path.rglob("*"), *new.path.rglob("*")} == before, "nothing is written"
-
-    @pytest.mark.slow
     def test_a_slowed_stage_is_worse_and_fails_where_that_is_asked_for(self, measured, compare):
         both = ("register_denoise", "segment")
         base, new = measured(only=both), measured(only=both, slower=("segment", 1.2))

@@ -25,7 +25,6 @@ from pyscale.store.taskfiles import read_task
 from pyscale_stages.timing import Call, Timing
 
 TRIAL = "register_denoise-n2-b1"
-GIB = 1 << 30
 
 
 @pytest.fixture
@@ -100,26 +99,6 @@ def test_the_wait_in_the_queue_is_without_that_behind_the_trial_before(run, held
     change(run, "w0", "launch.json", job_id="9_0", **starts)
     found = row(run, "w0")
     assert (found["queue_s"], found["prepare_s"], found["job_id"]) == (7.0, 2.0, "9_0")
-
-
-def test_what_a_task_asked_for_stands_beside_what_it_used(run):
-    found = row(run, "w0")
-    assert (found["requested_cpus"], found["memory_used_share"], found["job_id"]) == (None,) * 3
-    assert found["cores_used"] is not None
-    asked = {"cpus": 4, "memory_bytes": 8 * GIB, "time_limit_s": 3600, "gpus": 1}
-    change(run, "w0", "order.json", requested=asked)
-    change(run, "w0", "result.json", wall_s=2.0, counters={"cpu_s": 3.0, "peak_rss_bytes": 2 * GIB})
-    found = row(run, "w0")
-    assert (found["requested_cpus"], found["requested_gpus"]) == (4, 1)
-    assert (found["requested_memory_bytes"], found["requested_time_s"]) == (8 * GIB, 3600)
-    assert (found["memory_used_share"], found["cores_used"]) == (0.25, 1.5)
-
-
-def test_lanes_are_those_of_the_order_or_follow_from_the_times(run):
-    assert [row(run, task)["lane"] for task in ("w0", "w1", "merge")] == [0, 1, None]
-    for task, slot in (("w0", 1), ("w1", 0)):
-        change(run, task, "order.json", slot=slot)
-    assert [row(run, task)["lane"] for task in ("w0", "w1")] == [1, 0]
 
 
 def tell_of_node(run, node, state, runnable):
