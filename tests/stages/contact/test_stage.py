@@ -122,13 +122,3 @@ def test_the_record_names_the_opencl_device_and_where_kernels_came_from(bench, m
     assert result.versions["opencl_driver"] != "unknown"
     assert result.versions["kernel_cache"] == "user"
     assert "model_load" in {span.phase for span in result.spans}
-
-
-@pytest.mark.usefixtures("opencl")
-def test_numpy_and_opencl_find_the_same_contacts_and_nearly_the_same_centroids(bench, movie_of):
-    movie = movie_of(random_movie(1))
-    by_numpy = bench.done("run", movie, output="numpy")
-    by_opencl = bench.done("run", movie, output="opencl", **KERNELS_OF_THE_HOME)
-    agreement = bench.agreement(by_numpy, by_opencl)
-    assert agreement.details["same_contacts"] == 1
-    assert agreement.same
