@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from pydantic import Field
 
-from pyscale.analysis.aggregate import meanings, over_ranks, over_trials
+from pyscale.analysis.aggregate import over_ranks, over_trials
 from pyscale.analysis.declared import row_of, schema_of
 from pyscale_stages.metric import Derived, Metric
 from pyscale_stages.record import Bytes, Record, Seconds
@@ -95,11 +95,3 @@ def test_a_configuration_has_what_its_trials_that_count_tell():
     # Of rates it is the inverse of the median of 1/2 and 1/6.
     assert row["slides"] == pytest.approx(3.0)
     assert (row["library"], row["gpu"]) == ("zarr", "A")
-
-
-def test_a_meaning_says_how_ranks_and_trials_became_one():
-    found = meanings(Found)
-    assert found["library"] == "What read it"
-    assert found["cpu_s_per_patch"] == (
-        "Processor time of a patch (over all ranks, median over trials)"
-    )

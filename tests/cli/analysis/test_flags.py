@@ -191,6 +191,7 @@ def test_workers_that_took_turns_in_half_of_the_trials_have_no_speedup(
     codes = flags_of(builder, workers=2)
     assert ("workers-in-turn" in codes) is is_invalid
     assert ("workers-did-not-overlap" in codes) is not is_invalid
+    assert builder.configurations["invalid"].to_list() == [False, is_invalid]
 
 
 def test_a_retried_trial_that_is_counted_says_so(new_run):

@@ -2,6 +2,7 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.spending import COSTS, Prices, configuration_costs, trial_costs, with_costs
+from runbuilder import RunBuilder
 
 EURO = Prices(core_hour=0.02, gpu_hour=1.5, currency="EUR")
 
@@ -20,27 +21,11 @@ def two_workers(new_run):
 
 def priced(rows):
     """Trials of (workers, wall time), each worker with 4 cores and one GPU, all held to the end."""
-    trials = pl.DataFrame(
-        [
-            {
-                "suite": "demo",
-                "stage": "segment",
-                "device": "cuda",
-                "workers": workers,
-                "block": block,
-                "valid": True,
-                "wall_s": float(wall_s),
-                "slowest_s": float(wall_s),
-                "merge_s": 0.0,
-                "busy_s": workers * float(wall_s),
-                "requested_cpus": 4,
-                "requested_gpus": 1,
-                "work": 80,
-            }
-            for block, (workers, wall_s) in enumerate(rows)
-        ]
-    )
-    return trial_costs(trials, "machine", EURO)
+    builder = RunBuilder()
+    for block, (workers, wall_s) in enumerate(rows):
+        held = {"device": "cuda", "requested_cpus": 4, "requested_gpus": 1}
+        builder.trial("segment", [{"compute": float(wall_s)}] * workers, block=block, **held)
+    return trial_costs(builder.trials, "machine", EURO)
 
 
 @pytest.mark.parametrize(

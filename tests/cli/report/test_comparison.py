@@ -72,14 +72,18 @@ def test_outputs_are_said_with_their_quality(compared, output, said):
     assert all(one in text for one in some(said))
 
 
-def test_what_differs_is_remarked():
-    code = Difference(kind="code", what="numpy in track", base="1", new="2")
-    setting = Difference(kind="settings", what="cache", base="cold", new="warm")
-    for told, said in (
-        ({"differences": (code,)}, "the code differs"),
-        ({"differences": (code, setting)}, "Settings differ"),
-    ):
-        assert said in next(iter(remarks(CONTEXT.model_copy(update=told))))
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        (("code",), "the code differs"),
+        (("code", "settings"), "Settings differ"),
+        (("hardware", "nodes"), "each ratio compares machines, not code alone"),
+        (("nodes",), "on different nodes of one kind of hardware"),
+    ],
+)
+def test_what_differs_is_remarked(kinds, said):
+    told = tuple(Difference(kind=kind, what="it", base="1", new="2") for kind in kinds)
+    assert said in next(iter(remarks(CONTEXT.model_copy(update={"differences": told}))))
 
 
 def test_a_stage_on_two_devices_is_named_by_both():

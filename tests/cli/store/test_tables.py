@@ -101,6 +101,13 @@ def test_the_wait_in_the_queue_is_without_that_behind_the_trial_before(run, held
     assert (found["queue_s"], found["prepare_s"], found["job_id"]) == (7.0, 2.0, "9_0")
 
 
+def test_lanes_are_those_of_the_order_or_follow_from_the_times(run):
+    assert [row(run, task)["lane"] for task in ("w0", "w1", "merge")] == [0, 1, None]
+    for task, slot in (("w0", 1), ("w1", 0)):
+        change(run, task, "order.json", slot=slot)
+    assert [row(run, task)["lane"] for task in ("w0", "w1")] == [1, 0]
+
+
 def tell_of_node(run, node, state, runnable):
     """Leave what the first task on a node with four cores found there."""
     around = Bystanders(node=node, cores=4, pyscale_tasks=0, runnable=runnable)

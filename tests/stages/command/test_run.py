@@ -56,9 +56,10 @@ def test_a_window_can_be_a_file_of_its_own(step, movie, tmp_path):
 PLAIN = COPIES.replace(', photometric="minisblack"', "")
 
 
-def test_windows_saved_as_colours_are_joined_to_the_movie(step, movie, tmp_path):
+@pytest.mark.parametrize("cut", [2, 3])
+def test_windows_saved_as_colours_are_joined_to_the_movie(step, movie, tmp_path, cut):
     folders = [tmp_path / "w0", tmp_path / "w1"]
-    for folder, window in zip(folders, [(0, 3), (3, 6)], strict=True):
+    for folder, window in zip(folders, [(0, cut), (cut, 6)], strict=True):
         step.done(PLAIN, frames=window, into=folder)
     step.done(PLAIN, verb="merge", inputs=folders)
     assert_frames(tmp_path / "out" / "output.tif", tifffile.imread(movie))

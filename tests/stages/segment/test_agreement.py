@@ -122,6 +122,14 @@ def test_outputs_agree_as_far_as_their_cells_do(bench, tmp_path, first, second, 
     assert found.details["cells_other"] == sum(int(frame.max()) for frame in second)
 
 
+@pytest.mark.slow
+def test_truth_gives_the_quality_of_the_second_output_or_of_the_frames_of_a_window(
+    bench, whole, windows, movie
+):
+    for folder in (whole, windows[2]):
+        assert bench.quality(folder, movie / "truth" / "camera")["ap_iou50"] >= 0.85
+
+
 @pytest.mark.usefixtures("kept_model")
 def test_where_the_first_frames_count_the_truth_of_the_others_does_not(bench, frames, movie):
     first = bench.done("run", frames, movie_frames=2)

@@ -104,6 +104,26 @@ def test_settings_hold_every_key_that_trackmate_demands():
     assert (off["ALLOW_GAP_CLOSING"], off["ALLOW_TRACK_SPLITTING"]) == (False, False)
 
 
+@pytest.mark.slow
+def test_java_has_the_heap_and_the_threads_that_it_is_given_and_no_screen():
+    program = """
+import json
+from pyscale_stages.track import jvm
+jvm.configure(from_maven=False, threads=1, heap_mib=128)
+jvm.java_map({})
+from scyjava import jimport
+runtime = jimport("java.lang.Runtime").getRuntime()
+headless = str(jimport("java.lang.System").getProperty("java.awt.headless"))
+print(json.dumps([int(runtime.maxMemory()) >> 20, int(runtime.availableProcessors()), headless]))
+"""
+    done = in_new_process("-c", program)
+    assert done.returncode == 0, done.stderr
+    heap_mib, *others = json.loads(done.stdout)
+    # A collector may keep a survivor space of the heap to itself.
+    assert 96 <= heap_mib <= 128
+    assert others == [1, "true"]
+
+
 def test_edges_become_links_in_the_direction_of_time():
     frame = np.array([0, 0, 1, 3])
     cells = Detections(frame, np.array([1, 2, 1, 1]), np.zeros(4), np.zeros(4))
