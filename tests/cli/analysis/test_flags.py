@@ -222,16 +222,6 @@ def two_stages(new_run):
     return builder.trials
 
 
-def test_a_configuration_is_invalid_as_a_whole_and_says_by_how_much(new_run):
-    rows = configurations(two_stages(new_run)).rows(named=True)
-    assert [(row["stage"], row["workers"]) for row in rows if row["invalid"]] == [("track", 2)]
-    (invalid,) = (row for row in rows if row["invalid"])
-    assert (invalid["agreement"], invalid["agreement_tolerance"]) == (0.25, 0.999)
-    assert invalid["agreement_measure"] == "pairs that both have"
-    # Its time was measured all the same, by all its trials.
-    assert (invalid["wall_s"], invalid["repeats"]) == (45.0, 3)
-
-
 @pytest.mark.parametrize("device", ["cpu", None])
 def test_the_trials_of_an_invalid_configuration_and_no_others_are_left_out(new_run, device):
     trials = two_stages(new_run).with_columns(device=pl.lit(device, dtype=pl.String))

@@ -12,7 +12,7 @@ from pyscale.commands.running import _refuse_blind_gate
 from pyscale.doctor.subject import Subject
 from pyscale.errors import UserError
 from pyscale.evaluation.origin import facts
-from pyscale.evaluation.run_diff import MeasuredRun, between
+from pyscale.evaluation.run_diff import MeasuredRun
 from pyscale.evaluation.runline import repeat_line
 from pyscale.measuring.benchmark import plan_run
 from pyscale.measuring.taskwriter import TaskWriter
@@ -367,12 +367,6 @@ class TestFinished:
         assert "#input" not in {entity["@id"] for entity in described}
         (table,) = [one for one in described if one["@id"] == RECONSTRUCTION_FILE]
         assert "iteration" in table["description"]
-
-    def test_two_runs_are_compared_by_neither_wall_times_nor_outputs(self, done):
-        measured = MeasuredRun.of(done("loader"))
-        assert measured.trials.height == 2
-        assert measured.compared_trials.is_empty()
-        assert between(measured, measured).outputs == ()
 
     def test_other_parameters_and_other_slides_are_other_work(self, planned, slides, tmp_path):
         def work(name, suite, *given, **flags):

@@ -48,14 +48,6 @@ def flattening(grid):
         grid.at({"length_px": length_px, "device": "cuda"}, [9.0, call_s])
 
 
-def test_each_measure_has_a_ceiling_of_its_own(grid):
-    flattening(grid)
-    steady, first = sorted(grid.found().ceilings, key=lambda one: one.measure, reverse=True)
-    assert (steady.measure, first.measure) == ("steady", "first")
-    assert steady.ceiling == pytest.approx(10)
-    assert first.ceiling == pytest.approx(1)
-
-
 def test_points_that_did_other_work_enter_no_fit(grid):
     flattening(grid)
     grid.at({"length_px": 3000, "device": "cpu"}, [9.0, 9.0])

@@ -18,21 +18,6 @@ def on_nodes(machine, *factors, walls_s=STEADY):
         machine.test("particle_write", *times, amount=100.0, unit="B", node=f"node{number}")
 
 
-def test_each_node_is_set_beside_the_median_rate(machine):
-    on_nodes(machine, 1, 1, 2)
-    found = rows(machine)
-    assert list(found[0]) == list(NODE_SCHEMA)
-    assert [(row["node"], row["rate"], row["ratio"]) for row in found] == [
-        ("node1", 100, 1),
-        ("node2", 100, 1),
-        ("node3", 50, 0.5),
-    ]
-    assert {(row["nodes"], row["median_rate"], row["unit"]) for row in found} == {(3, 100, "B")}
-    # Its slowest repeat took 2.04 s, its fastest 1.96 s.
-    assert (found[2]["ratio_low"], found[2]["ratio_high"]) == pytest.approx((1 / 2.04, 1 / 1.96))
-    assert [row["outlier"] for row in found] == [False, False, True]
-
-
 @pytest.mark.parametrize(
     ("factors", "repeats", "outliers"),
     [

@@ -89,20 +89,6 @@ def test_processes_that_measured_at_once_are_one_trial(machine):
     assert machine.tests.filter(test="read_cold")["cache"].to_list() == ["warm"]
 
 
-def test_a_step_is_a_share_of_its_test_and_follows_it(machine):
-    for test in ("particle_write", "cache_copy"):
-        for step, wall_s in ((None, 4.0), ("write", 1.0), ("flush", 2.0)):
-            machine.test(test, wall_s, step=step)
-    tests = machine.tests
-    assert tests.select("test", "step").rows() == [
-        (test, step)
-        for test in ("cache_copy", "particle_write")
-        for step in (None, "write", "flush")
-    ]
-    assert tests["percent"].to_list() == [0.5, 0.25, 0.5] * 2
-    assert tests["whole"].to_list() == [True, False, False] * 2
-
-
 def test_the_steps_of_a_test_add_up_to_it_however_they_scatter(machine):
     machine.test("particle_write", 5.0, 5.0, 8.0, inside=1)
     machine.test("particle_write", 1.0, 4.0, 4.0, step="write", inside=1)
@@ -183,17 +169,3 @@ def test_no_timings_are_no_rows_and_one_of_an_unknown_node_is(machine):
     assert dict(found.schema) == TEST_SCHEMA
     machine.test("particle_write", *SIX, node=None, hardware=None)
     assert machine.only()["percent"] == 1
-
-
-def test_a_test_depends_on_what_its_longest_step_does(machine):
-    """Whatever was expected: one that reads little and computes long is not the storage's."""
-    machine.test("disk", 3.0, bottleneck="storage")
-    machine.test("disk", 0.5, step="load", bottleneck="storage")
-    machine.test("disk", 2.5, step="project", bottleneck="memory")
-    machine.test("plain", 1.0, bottleneck="storage")
-    assert machine.tests.select("test", "step", "bottleneck").rows() == [
-        ("disk", None, "memory"),
-        ("disk", "load", "storage"),
-        ("disk", "project", "memory"),
-        ("plain", None, "storage"),
-    ]

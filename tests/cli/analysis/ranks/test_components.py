@@ -39,17 +39,6 @@ def speedups(scaling, stage, component):
     return scaling.filter(stage=stage, component=component)["speedup"].to_list()
 
 
-def test_the_denoiser_scales_perfectly_for_its_work_and_the_gradient_not_at_all(scaling):
-    assert speedups(scaling, "deblur_256", "gradient") == pytest.approx([1, 1, 1, 1])
-    expected = [1, *(count / 1.5625 for count in (2, 4, 8))]
-    assert speedups(scaling, "deblur_256", "denoiser") == pytest.approx(expected)
-    denoiser = scaling.filter(component="denoiser")
-    known = denoiser["normalised_efficiency"].drop_nulls().to_list()
-    assert known == pytest.approx([1] * 11)
-    volume = one(scaling, stage="volume_256", component="denoiser", workers=8)
-    assert volume["efficiency"] == pytest.approx(1 / 1.25**3)
-
-
 def test_nothing_is_so_many_times_faster_than_what_one_rank_does_not_do(scaling):
     for component in ("communication", "gather", "barrier"):
         assert speedups(scaling, "deblur_256", component) == [None] * 4
