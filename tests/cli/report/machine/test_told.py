@@ -61,6 +61,12 @@ def test_a_doubt_of_all_that_has_a_time_is_everywhere(bench):
     assert said.startswith("`few-repeats` (everywhere): ")
 
 
+def test_a_wrong_result_is_not_to_be_trusted(three):
+    trusted = trust_in_tests(benches(three.of(MachineFindings))[0].rows)
+    assert trusted.grade == "no"
+    assert "fsc_tight on NVIDIA H200" in trusted.reasons[0]
+
+
 @pytest.mark.parametrize(
     ("repeats", "doubts", "told"),
     [
