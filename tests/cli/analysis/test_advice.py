@@ -1,13 +1,11 @@
 """Which N is chosen for which objective, and how sure that is."""
 
 import numpy as np
-import polars as pl
 import pytest
 
 from pyscale.analysis.advice import choices
 from pyscale.analysis.experiments import experiments
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.walltimes import trials_from_wall_times
 
 # Published wall times by N, and what follows from them by hand: S x E = T0**2 / (N T**2).
 CONTACT = {1: 807.0, 2: 625.0, 4: 414.0, 8: 400.0}
@@ -61,14 +59,6 @@ class TestObjectives:
         assert chosen(trials).workers == knee
         assert chosen(trials, "fastest").workers == fastest
 
-    def test_the_numbers_are_those_of_the_configuration(self, measure):
-        trials = measure(alike(CELLPOSE))
-        found = chosen(trials)
-        (row,) = configurations(trials).filter(pl.col("workers") == 4).to_dicts()
-        for name in ("wall_s", "wall_s_low", "speedup", "speedup_high", "efficiency", "repeats"):
-            assert getattr(found, name) == row[name]
-        assert found.worker_hours == pytest.approx(4 * row["wall_s"] / 3600)
-
     @pytest.mark.parametrize("objective", ["fastest", "budget"])
     def test_as_fast_as_the_fastest_is_within_five_percent(self, measure, objective):
         for least_s, workers in ((20.0, 1), (19.9, 2)):
@@ -83,12 +73,6 @@ class TestObjectives:
         assert min(medians_s) < medians_s[0]
         found = chosen(trials, objective, worker_hours=1.0)
         assert (found.workers, found.sureness, found.at_edge) == (1, "sure", False)
-
-    def test_other_units_of_time_choose_the_same(self, measure):
-        hours = {n: wall_s / 3600 for n, wall_s in CELLPOSE.items()}
-        for objective in ("knee", "fastest"):
-            in_s, in_h = (chosen(measure(alike(own)), objective) for own in (CELLPOSE, hours))
-            assert (in_s.workers, in_s.share_chosen) == (in_h.workers, in_h.share_chosen)
 
 
 @pytest.mark.parametrize(
@@ -194,22 +178,6 @@ def test_the_largest_measured_is_at_the_edge_if_it_beats_the_one_before(
     assert (found.workers, found.at_edge) == (workers, at_edge)
 
 
-@pytest.mark.parametrize(("noise", "most_rounds"), [(0.02, 1), (0.05, 4)])
-def test_following_the_advised_runs_ends_on_a_flat_curve(measure, noise, most_rounds):
-    random = np.random.default_rng(11)
-    repeats, needed = 1, None
-    for _ in range(1 + most_rounds):
-        walls_s = {n: 10 * random.lognormal(0, noise, repeats) for n in (1, 2, 4, 8)}
-        trials = measure(walls_s)
-        found = chosen(trials, "fastest")
-        needed = next(experiments(found, repeats, ()), None)
-        if needed is None:
-            break
-        repeats = needed.repeats
-    assert needed is None
-    assert found.sureness == "sure"
-
-
 def test_two_knees_that_are_alike_are_not_measured_without_end(measure):
     # Twice the workers in 1 / sqrt(2) of the time: both have the same speedup x efficiency.
     noise = np.random.default_rng(3).lognormal(0, 0.01, (2, 24))
@@ -218,13 +186,3 @@ def test_two_knees_that_are_alike_are_not_measured_without_end(measure):
     assert found.sureness == "likely"
     assert found.is_close
     assert list(experiments(found, 24, ())) == []
-
-
-def test_a_table_of_wall_times_is_advised_too():
-    table = pl.DataFrame(
-        [{"stage": "contact", "workers": n, "wall_s": wall_s} for n, wall_s in CONTACT.items()]
-    )
-    trials = trials_from_wall_times(table)
-    found = choices(configurations(trials, interleaved=False), trials, interleaved=False)
-    assert [one.workers for one in found] == [1, 4]
-    assert {one.sureness for one in found} == {"unknown"}

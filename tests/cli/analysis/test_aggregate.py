@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from pydantic import Field
 
-from pyscale.analysis.aggregate import folded_schema, meanings, over_ranks, over_trials
+from pyscale.analysis.aggregate import over_ranks, over_trials
 from pyscale.analysis.declared import row_of, schema_of
 from pyscale_stages.metric import Derived, Metric
 from pyscale_stages.record import Bytes, Record, Seconds
@@ -39,14 +39,6 @@ class Found(Record):
         None, description="What read it"
     )
     gpu: Annotated[str | None, Metric(ranks="names", trials="names")] = None
-
-
-class Grown(Found):
-    """The same with one number more."""
-
-    swap_bytes: Annotated[Bytes, Metric(ranks="sum", trials="max")] = Field(
-        0, description="Memory on disk"
-    )
 
 
 def ranks_of(*found, trial="a"):
@@ -103,21 +95,3 @@ def test_a_configuration_has_what_its_trials_that_count_tell():
     # Of rates it is the inverse of the median of 1/2 and 1/6.
     assert row["slides"] == pytest.approx(3.0)
     assert (row["library"], row["gpu"]) == ("zarr", "A")
-
-
-def test_one_field_more_is_in_the_table_the_trial_the_configuration_and_their_descriptions():
-    grown = (Grown(swap_bytes=5), Grown(swap_bytes=7))
-    assert schema_of(Grown) == schema_of(Found) | {"swap_bytes": pl.Int64()}
-    assert folded_schema(Grown) == folded_schema(Found) | {"swap_bytes": pl.Int64()}
-    trials = over_ranks(ranks_of(*grown), Grown).with_columns(valid=True)
-    assert over_trials(trials, Grown)["swap_bytes"] == trials["swap_bytes"].item() == 12
-    told = "Memory on disk (sum over ranks, largest of any trial)"
-    assert meanings(Grown) == meanings(Found) | {"swap_bytes": told}
-
-
-def test_a_meaning_says_how_ranks_and_trials_became_one():
-    found = meanings(Found)
-    assert found["library"] == "What read it"
-    assert found["cpu_s_per_patch"] == (
-        "Processor time of a patch (over all ranks, median over trials)"
-    )

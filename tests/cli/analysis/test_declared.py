@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.declared import declared, row_of, schema_of
+from pyscale.analysis.declared import row_of, schema_of
 from pyscale_stages.metric import Metric
 from pyscale_stages.record import Bytes, Record, Seconds
 
@@ -64,11 +64,3 @@ def test_a_row_has_all_that_was_measured_and_null_for_the_rest():
 
 def test_an_empty_list_has_no_samples():
     assert row_of(Pass()) == {**dict.fromkeys(schema_of(Pass)), "read": 0}
-
-
-def test_a_column_means_what_its_field_does():
-    found = declared(Found)
-    assert (found["pss_bytes"].means, found["wait_p95_s"].means) == (
-        "Most memory",
-        "Each wait: p95",
-    )

@@ -1,8 +1,6 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pyscale.analysis.drift import SIZE, drifts
 
@@ -138,27 +136,3 @@ def test_trials_that_do_not_count_change_nothing():
         position=pl.col("position") + 100,
     )
     assert drifts(pl.concat([trials, lost])) == drifts(trials)
-
-
-@pytest.mark.slow
-@given(factor=st.floats(1e-5, 1e5), seed=st.integers(0, 1000), order=st.permutations(range(24)))
-def test_neither_the_unit_of_time_nor_the_order_of_rows_matters(factor, seed, order):
-    trials = run(drift=0.1, first=0.1, noise=0.02, seed=seed)
-    (one,) = drifts(trials)
-    (other,) = drifts(trials[order].with_columns(pl.col("wall_s") * factor))
-    assert other.change == pytest.approx(one.change)
-    assert other.interval == pytest.approx(one.interval)
-    assert other.first_change == pytest.approx(one.first_change)
-    assert (other.drifts, other.first_differs) == (one.drifts, one.first_differs)
-
-
-def test_of_thousands_of_trials_drift_is_found_where_there_is_some():
-    (found,) = drifts(run(blocks=500, drift=0.15, first=0.3, noise=0.03))
-    assert (found.trials, found.blocks) == (2000, 500)
-    assert (found.drifts, found.first_differs) == (True, True)
-    assert found.change == pytest.approx(0.15 / 1.075, rel=0.1)
-    assert found.interval.low < 0.15 / 1.075 < found.interval.high
-    assert found.first_change == pytest.approx(0.3, rel=0.2)
-    (found,) = drifts(run(blocks=500, noise=0.03))
-    assert (found.drifts, found.first_differs) == (False, False)
-    assert abs(found.change) < 0.01

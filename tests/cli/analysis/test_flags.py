@@ -8,9 +8,7 @@ from pyscale.analysis.doubts import first_stands_apart, flag_codes, is_unstable
 from pyscale.analysis.drift import drifts
 from pyscale.analysis.flags import (
     FLAGS,
-    INVALIDATING,
     flags_of_trials,
-    is_invalid,
     raised,
     without_invalid,
 )
@@ -193,6 +191,7 @@ def test_workers_that_took_turns_in_half_of_the_trials_have_no_speedup(
     codes = flags_of(builder, workers=2)
     assert ("workers-in-turn" in codes) is is_invalid
     assert ("workers-did-not-overlap" in codes) is not is_invalid
+    assert builder.configurations["invalid"].to_list() == [False, is_invalid]
 
 
 def test_a_retried_trial_that_is_counted_says_so(new_run):
@@ -206,13 +205,6 @@ def test_a_baseline_on_another_machine_is_flagged(new_run):
     builder = repeated(new_run).curve("track", lambda *_: 50.0, (2,), hardware=["epyc"])
     assert flags_of(builder, workers=1) == []
     assert flags_of(builder, workers=2) == ["mixed-hardware"]
-
-
-def test_other_work_and_workers_in_turn_are_invalid_and_every_other_code_is_a_doubt():
-    assert {"disagrees", "workers-in-turn"} == INVALIDATING
-    assert [code for code in FLAGS if is_invalid([code])] == ["workers-in-turn", "disagrees"]
-    assert is_invalid(["few-repeats", "disagrees", "drift"])
-    assert not is_invalid([])
 
 
 def two_stages(new_run):
@@ -230,16 +222,6 @@ def two_stages(new_run):
     return builder.trials
 
 
-def test_a_configuration_is_invalid_as_a_whole_and_says_by_how_much(new_run):
-    rows = configurations(two_stages(new_run)).rows(named=True)
-    assert [(row["stage"], row["workers"]) for row in rows if row["invalid"]] == [("track", 2)]
-    (invalid,) = (row for row in rows if row["invalid"])
-    assert (invalid["agreement"], invalid["agreement_tolerance"]) == (0.25, 0.999)
-    assert invalid["agreement_measure"] == "pairs that both have"
-    # Its time was measured all the same, by all its trials.
-    assert (invalid["wall_s"], invalid["repeats"]) == (45.0, 3)
-
-
 @pytest.mark.parametrize("device", ["cpu", None])
 def test_the_trials_of_an_invalid_configuration_and_no_others_are_left_out(new_run, device):
     trials = two_stages(new_run).with_columns(device=pl.lit(device, dtype=pl.String))
@@ -249,31 +231,6 @@ def test_the_trials_of_an_invalid_configuration_and_no_others_are_left_out(new_r
 
 def test_without_any_check_nothing_is_invalid(new_run):
     assert repeated(new_run).configurations["invalid"].to_list() == [False]
-
-
-def test_every_doubt_is_raised_at_once(new_run):
-    builder = new_run().trial("track", [{"compute": 100.0}])
-    for block, doubtful in enumerate(
-        (
-            {"start_s": [0.0, 90.0], "disturbed": True},
-            {"compute": 90.0, "hardware": ["epyc"], "oversubscribed": True},
-            {"attempt": 2, "check": "failed"},
-            {"failed": ["w1"]},
-            {"cache_state": "warm", "agreement": 0.1, "same": False},
-            {"cache_state": "asis"},
-            {"cache_state": "evicted-unverified", "nodes": ["a", "b"], **CLOCKS_DISAGREE},
-        )
-    ):
-        workers = [{"compute": doubtful.pop("compute", 40.0)}] * 2
-        builder.trial("track", workers, block=block, **doubtful)
-    # A first trial apart is no scatter, drift is told of whole curves, a retried trial is either
-    # counted or not, the speedup is none beyond N, and workers in turn are those of most trials.
-    others = {"first-trial", "drift", "retried-counted", "superlinear", "workers-in-turn"}
-    others |= {"first-call-only", "steps-overlap", "baseline-moved", "from-memory", "straggler"}
-    # Two are of tables alone.
-    others |= {"in-a-row", "coarse-times"}
-    others |= {"uneven", "other-work", "rest", "exhausted", "not-compared"}
-    assert flags_of(builder, workers=2) == [code for code in FLAGS if code not in others]
 
 
 def slowing_down(new_run):

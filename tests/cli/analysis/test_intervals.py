@@ -7,17 +7,13 @@ from scipy.stats import ks_2samp
 
 from atleastone import some
 from pyscale.analysis.intervals import (
-    LEAST_RESAMPLES,
-    MOST_DRAWN,
     RESAMPLES,
     in_shared_blocks,
     median_interval,
-    medians,
     ratio_interval,
     ratio_interval_by_block,
     repeats_needed,
     resampled_medians,
-    resamples,
     sureness,
 )
 
@@ -41,13 +37,6 @@ def test_six_repeats_give_their_range_and_more_leave_the_extremes_out(trials, co
     assert found == (interval and pytest.approx(interval))
     assert (len(trials) >= repeats_needed(confidence)) is (found is not None)
     assert (repeats_needed(0.95), repeats_needed(0.93)) == (6, 5)
-
-
-def test_the_interval_of_a_median_covers_what_it_says():
-    draws = np.random.default_rng(3).lognormal(0, 0.5, (4000, 9))
-    intervals = [median_interval(row.tolist()) for row in draws]
-    covered = np.mean([i is not None and i.low <= 1 <= i.high for i in intervals])
-    assert covered == pytest.approx(0.961, abs=0.012)
 
 
 def test_an_interval_of_a_ratio_needs_six_repeats_of_either_arm_and_is_always_the_same():
@@ -116,26 +105,6 @@ def test_the_median_lies_in_its_interval_whose_ends_are_trials(values):
     assert interval.low <= np.median(values) <= interval.high
     assert interval.coverage >= 0.95
     assert {interval.low, interval.high} <= set(values)
-
-
-@given(st.integers(1, 9), st.integers(0, 2**32 - 1))
-def test_medians_are_those_of_numpy(count, seed):
-    values = np.random.default_rng(seed).lognormal(size=(4, count))
-    assert (medians(values) == np.median(values, axis=1)).all()
-    assert (medians(values, axis=0) == np.median(values, axis=0)).all()
-
-
-def test_many_trials_are_resampled_less_often_but_often_enough():
-    assert resamples(6) == resamples(100) == RESAMPLES
-    assert resamples(500) * 500 == MOST_DRAWN
-    assert resamples(10_000) == LEAST_RESAMPLES
-
-
-def test_the_interval_of_thousands_of_trials_is_narrow_and_encloses_the_ratio():
-    base, half = np.random.default_rng(8).lognormal(0, 0.03, size=(2, 3_000))
-    interval = ratio_interval(base.tolist(), (half / 2).tolist(), paired=False)
-    assert interval.low < 2 < interval.high
-    assert interval.high - interval.low < 0.01
 
 
 def one_by_one(arms, *, paired, count, seed=0):

@@ -42,12 +42,6 @@ def test_a_kappa_like_0_leaves_only_a_lower_end():
     assert found.refusal.code == "kappa-zero"
 
 
-def test_a_kappa_below_0_has_no_best_n():
-    found = best_n(0.2, -0.001, 0.02, 0.001)
-    assert found.workers is None
-    assert found.refusal.code == "kappa-zero"
-
-
 def test_an_interval_begins_no_lower_than_what_was_measured():
     found = best_n(0.99, 0.001, 0.1, 0.0001)
     assert found.low == COUNTS[0]

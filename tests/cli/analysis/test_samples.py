@@ -64,12 +64,6 @@ def test_one_value_of_each_kind_decides_and_stands_first(kind):
     assert table["stage"][0] == STAGES[kind]
 
 
-def test_kinds_of_a_mixed_run_are_compared_each():
-    table = compared_samples(samples(BASE), samples(BASE))
-    assert table["kind"].unique(maintain_order=True).to_list() == list(MEASURES)
-    assert set(table["verdict"]) == {"same"}
-
-
 def test_what_takes_no_time_and_what_failed_is_no_sample():
     failing = replace(madeuploader.ENTRIES[0], error="a slide cannot be read")
     own = samples({**BASE, "loading": madeuploader.loading([failing])})

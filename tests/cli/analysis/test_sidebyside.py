@@ -2,8 +2,6 @@
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from atleastone import some
 from pyscale.analysis.losses import loss_table
@@ -13,8 +11,6 @@ from pyscale.analysis.sidebyside import (
     stages_beside,
     times_side_by_side,
 )
-
-SECONDS = st.floats(0.01, 1000, allow_nan=False)
 
 
 def side(run, *alike, parts=True):
@@ -47,38 +43,6 @@ def of_stages(table, **where):
 
 
 class TestTimes:
-    @pytest.mark.slow
-    @settings(max_examples=25)
-    @given(
-        of_workers=st.lists(
-            st.fixed_dictionaries({"import": SECONDS, "compute": SECONDS, "write": SECONDS}),
-            min_size=1,
-            max_size=4,
-        ),
-        merge_s=SECONDS,
-        repeats=st.integers(1, 3),
-    )
-    def test_parts_sum_to_the_wall_time_and_percents_to_100(
-        self, new_run, of_workers, merge_s, repeats
-    ):
-        run = new_run()
-        for block in range(repeats):
-            for stage in ("segment", "track"):
-                run.trial(stage, [{"compute": 7.0 + block}], block=block)
-                if len(of_workers) > 1:
-                    run.trial(stage, of_workers, block=block, merge={"merge": merge_s})
-        times = times_side_by_side([side(run), side(run)])
-        one = ["side", "stage", "device", "workers"]
-        whole = times.filter(pl.col("part").is_null(), pl.col("stage").is_not_null())
-        summed = times.drop_nulls("part").group_by(one).agg(pl.col("wall_s", "percent").sum())
-        both = whole.join(summed, on=one)
-        assert both.height == whole.height
-        for row in both.to_dicts():
-            assert row["wall_s_right"] == pytest.approx(row["wall_s"])
-            assert row["percent_right"] == pytest.approx(row["percent"])
-        for percent in whole.group_by("side", "workers").agg(pl.col("percent").sum())["percent"]:
-            assert percent == pytest.approx(100)
-
     def test_where_no_trial_was_timed_there_is_neither_a_sum_nor_a_percentage(self, new_run):
         own = side(filled(new_run, {"segment": 10.0, "track": 4.0}), parts=False)
         untimed = own.configurations.with_columns(
@@ -88,18 +52,6 @@ class TestTimes:
         at_two = times.filter(workers=2)
         assert at_two["stage"].to_list() == ["segment", "track"]
         assert at_two["percent"].to_list() == [None, None]
-
-    def test_the_sum_over_stages_stands_before_them_and_parts_after_theirs(self, new_run):
-        run = filled(new_run, {"segment": 10.0, "track": 4.0})
-        times = times_side_by_side([side(run)])
-        at_two = times.filter(pl.col("workers") == 2).to_dicts()
-        assert (at_two[0]["stage"], at_two[0]["part"]) == (None, None)
-        assert at_two[0]["wall_s"] == pytest.approx(5.5 + 2.5)
-        assert (at_two[1]["stage"], at_two[1]["part"]) == ("segment", None)
-        assert {row["stage"] for row in at_two[1:-1] if row["part"]} == {"segment", "track"}
-        stages = [row["stage"] for row in at_two[1:]]
-        assert stages == sorted(stages)
-        assert times["workers"].is_sorted()
 
     @pytest.mark.parametrize("devices", [1, 2])
     def test_a_side_without_a_device_stands_beside_the_only_one_that_was_named(
@@ -128,17 +80,6 @@ class TestTimes:
 
 
 class TestSpeedups:
-    def test_twice_as_fast_is_2_and_the_other_way_half(self, new_run):
-        slow = side(filled(new_run, {"segment": 19.5}), "movie")
-        fast = side(filled(new_run, {"segment": 9.5}), "movie")
-        table = speedups(slow, fast)
-        for row in of_stages(table, base=0, workers=1):
-            assert row["speedup"] == pytest.approx(2)
-        for row in of_stages(table, base=1, workers=1):
-            assert row["speedup"] == pytest.approx(0.5)
-        part = table.filter(base=0, workers=1, part="compute").to_dicts()[0]
-        assert part["speedup"] == pytest.approx(19.5 / 9.5)
-
     def test_intervals_enclose_and_turn_round_with_the_base(self, new_run):
         slow = side(filled(new_run, {"segment": 20.0}, repeats=6), "movie")
         fast = side(filled(new_run, {"segment": 9.0}, repeats=6), "movie")

@@ -1,8 +1,8 @@
 import polars as pl
 import pytest
 
-from pyscale.analysis.scaling import configurations
 from pyscale.analysis.spending import COSTS, Prices, configuration_costs, trial_costs, with_costs
+from runbuilder import RunBuilder
 
 EURO = Prices(core_hour=0.02, gpu_hour=1.5, currency="EUR")
 
@@ -21,27 +21,11 @@ def two_workers(new_run):
 
 def priced(rows):
     """Trials of (workers, wall time), each worker with 4 cores and one GPU, all held to the end."""
-    trials = pl.DataFrame(
-        [
-            {
-                "suite": "demo",
-                "stage": "segment",
-                "device": "cuda",
-                "workers": workers,
-                "block": block,
-                "valid": True,
-                "wall_s": float(wall_s),
-                "slowest_s": float(wall_s),
-                "merge_s": 0.0,
-                "busy_s": workers * float(wall_s),
-                "requested_cpus": 4,
-                "requested_gpus": 1,
-                "work": 80,
-            }
-            for block, (workers, wall_s) in enumerate(rows)
-        ]
-    )
-    return trial_costs(trials, "machine", EURO)
+    builder = RunBuilder()
+    for block, (workers, wall_s) in enumerate(rows):
+        held = {"device": "cuda", "requested_cpus": 4, "requested_gpus": 1}
+        builder.trial("segment", [{"compute": float(wall_s)}] * workers, block=block, **held)
+    return trial_costs(builder.trials, "machine", EURO)
 
 
 @pytest.mark.parametrize(
@@ -105,17 +89,6 @@ def test_only_timed_trials_count_and_one_unknown_cost_leaves_the_mean_open():
     assert configuration_costs(invalid)["core_hours"].to_list() == pytest.approx([4])
     unknown = trials.with_columns(money=pl.when(~last).then("money"))
     assert configuration_costs(unknown)["money"].to_list() == [None]
-
-
-def test_configurations_get_their_costs_and_these_per_frame(new_run):
-    trials = two_workers(new_run).with_columns(requested_gpus=pl.lit(0))
-    table = with_costs(configurations(trials), trials, "task", EURO)
-    assert table["core_hours"].to_list() == pytest.approx([12, 12.8])
-    assert table["money"].to_list() == pytest.approx([0.24, 0.256])
-    assert table["money_per_work"].to_list() == pytest.approx([0.24 / 80, 0.256 / 80])
-    assert table["currency"].to_list() == ["EUR", "EUR"]
-    unpriced = with_costs(configurations(trials), trials, "task")
-    assert unpriced["currency"].null_count() == unpriced["money"].null_count() == 2
 
 
 def test_a_configuration_without_a_timed_trial_has_no_cost(new_run):

@@ -1,16 +1,13 @@
 """Times of tables: rounded to a step, and timed one N after the other."""
 
 from datetime import UTC, datetime
-from statistics import median
 
-import numpy as np
 import polars as pl
 import pytest
 
 from pyscale.analysis.advice import choices
-from pyscale.analysis.intervals import median_interval, ratio_interval
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.tabledoubts import coarse_step, in_a_row, rounded_to, widened, widened_ratio
+from pyscale.analysis.tabledoubts import in_a_row, rounded_to
 from pyscale.analysis.walltimes import trials_from_wall_times
 
 
@@ -67,33 +64,6 @@ def test_no_choice_is_sure_that_rounding_could_turn():
     exact = trials.with_columns(rounded_to_s=pl.lit(None, pl.Float64))
     (choice,) = choices(found, exact, objectives=["knee"], interleaved=False)
     assert choice.sureness == "sure"
-
-
-@pytest.mark.parametrize("time_s", [12.4, 20.8, 30.0])
-def test_intervals_of_whole_seconds_cover_what_they_say(time_s):
-    """As Slurm's accounting has it: the whole seconds between two dates."""
-    random = np.random.default_rng(1)
-    covered = {"time": 0, "ratio": 0, "as it was": 0}
-    times = 150
-
-    def timed(of_s):
-        walls_s = of_s * np.exp(0.01 * random.standard_normal(6))
-        starts_s = random.uniform(0, 1000, 6)
-        whole_s = np.floor(starts_s + walls_s) - np.floor(starts_s)
-        step_s = coarse_step(pl.DataFrame({"wall_s": whole_s, "rounded_to_s": [1.0] * 6}))
-        return whole_s.tolist(), step_s
-
-    for _ in range(times):
-        (base_s, step_s), (own_s, own_step_s) = timed(time_s), timed(time_s / 1.7)
-        around = widened(median_interval(base_s), step_s)
-        covered["time"] += around.low <= time_s <= around.high
-        ratio = ratio_interval(base_s, own_s, paired=False)
-        covered["as it was"] += ratio.low <= 1.7 <= ratio.high
-        ratio = widened_ratio(ratio, (median(base_s), step_s), (median(own_s), own_step_s))
-        covered["ratio"] += ratio.low <= 1.7 <= ratio.high
-    assert covered["time"] >= 0.93 * times
-    assert covered["ratio"] >= 0.93 * times
-    assert covered["as it was"] < covered["ratio"]
 
 
 @pytest.mark.parametrize(

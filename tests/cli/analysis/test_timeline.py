@@ -102,15 +102,6 @@ def test_a_phase_within_another_leaves_no_gap_behind_it(new_run):
     assert "unattributed" not in table["part"]
 
 
-def test_trials_keep_their_order_and_no_tasks_give_no_rows(new_run):
-    run = new_run()
-    assert timeline_table(run.tasks, run.spans).is_empty()
-    for stage in ("segment", "contact", "track"):
-        run.trial(stage, [{"compute": 1.0}] * 2)
-    table = timeline_table(run.tasks, run.spans)
-    assert table["stage"].unique(maintain_order=True).to_list() == ["segment", "contact", "track"]
-
-
 def test_only_middle_trials_are_kept_where_all_would_be_too_much(new_run):
     run = new_run().curve("track", lambda _, block: (9.0, 5.0, 6.0)[block], (1,), 3)
 

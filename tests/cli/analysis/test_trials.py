@@ -1,7 +1,5 @@
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pyscale.analysis.trials import TIMING_COLUMNS, trial_table
 from pyscale.analysis.workers import TASK_PHASES
@@ -87,33 +85,12 @@ def test_a_task_that_failed_or_left_no_record_leaves_the_trial_without_times(new
     assert row["wall_s"] is None
 
 
-def test_what_was_asked_for_and_what_the_check_measured_is_carried_along(new_run):
-    asked = {"requested_cpus": 4, "requested_gpus": 1}
-    row = row_of(new_run().trial("segment", [{"compute": 1.0}], agreement=0.9, **asked))
-    assert {name: row[name] for name in asked} == asked
-    assert (row["agreement_measure"], row["agreement_tolerance"]) == ("pairs that both have", 0.999)
-    # A failed check does not take the timing away.
-    row = row_of(new_run().trial("track", [{"compute": 1.0}], check="failed"))
-    assert (row["valid"], row["check_failed"]) == (True, True)
-
-
 def test_of_several_records_of_one_task_the_last_attempt_counts(new_run):
     builder = new_run().trial("track", [{"compute": 1.0}], attempt=2)
     first = builder.tasks.with_columns(attempt=pl.lit(1, pl.Int64), status=pl.lit("failed"))
     row = trial_table(pl.concat([first, builder.tasks]), builder.spans).row(0, named=True)
     assert row["wall_s"] == 1
     assert (row["failed"], row["attempt"], row["valid"]) == (False, 2, False)
-
-
-def test_order_of_rows_and_names_of_workers_change_nothing(one_trial):
-    swapped = {"w0": "w1", "w1": "w0"}
-    tasks = one_trial.tasks.with_columns(pl.col("task").replace(swapped)).reverse()
-    spans = one_trial.spans.with_columns(pl.col("task").replace(swapped)).reverse()
-    changed = trial_table(tasks, spans).row(0, named=True)
-    original = row_of(one_trial)
-    assert changed.keys() == original.keys()
-    for column in TIMING_COLUMNS:
-        assert changed[column] == pytest.approx(original[column]), column
 
 
 @pytest.fixture
@@ -152,42 +129,6 @@ def test_a_worker_with_several_windows_has_a_merge_too_and_is_complete_with_all(
     assert (row["wall_s"], row["overlap"]) == (6, 1)
     lost = lanes.tasks.filter(pl.col("task") != "w4")
     assert trial_table(lost, lanes.spans)["complete"].to_list() == [False]
-
-
-SECONDS = st.integers(1, 10**9).map(lambda microseconds: microseconds / 1e6)
-
-
-@pytest.mark.slow
-@given(
-    walls=st.lists(SECONDS, min_size=1, max_size=5),
-    delays=st.lists(SECONDS, min_size=5, max_size=5),
-    merge_s=SECONDS,
-)
-@settings(max_examples=50)
-def test_with_one_window_each_everything_is_as_defined_for_single_tasks(
-    new_run, walls, delays, merge_s
-):
-    workers = len(walls)
-    delays = delays[:workers]
-    builder = new_run().trial(
-        "track",
-        [{"compute": wall_s} for wall_s in walls],
-        start_s=delays,
-        merge={"merge": merge_s},
-    )
-    merged_s = merge_s if workers > 1 else 0.0
-    runs = builder.tasks.filter(pl.col("verb") == "run")
-    together = runs["end_utc"].min() - runs["start_utc"].max()
-    row = row_of(builder)
-    assert (row["slowest_s"], row["shortest_s"]) == (max(walls), min(walls))
-    assert (row["merge_s"], row["wall_s"]) == (merged_s, max(walls) + merged_s)
-    assert row["busy_s"] == builder.tasks.sort("task")["wall_s"].sum()
-    assert row["idle_s"] == workers * row["wall_s"] - row["busy_s"]
-    overlap = min(1.0, max(0.0, together.total_seconds() / max(walls)))
-    assert row["overlap"] == pytest.approx(overlap, rel=1e-12)
-    stagger = runs["start_utc"].max() - runs["start_utc"].min()
-    assert row["start_stagger_s"] == pytest.approx(stagger.total_seconds(), rel=1e-12)
-    assert row["gap_s"] == 0
 
 
 @pytest.mark.parametrize(

@@ -73,22 +73,6 @@ def test_wall_times_alone_give_no_load_balance_except_with_one_worker():
     assert loss_table(trials_from_wall_times(table)).is_empty()
 
 
-def test_rows_of_single_tasks_are_gathered_into_trials():
-    table = pl.DataFrame(
-        {
-            "stage": "a",
-            "workers": [1, 2, 2],
-            "task": ["w0", "w0", "w1"],
-            "wall_s": [12.0, 8.0, 6.0],
-        }
-    )
-    row = analysed(table).row(1, named=True)
-    assert row["wall_s"] == 8
-    assert row["load_balance"] == pytest.approx(14 / 16)
-    assert row["computation_scaling"] == pytest.approx(12 / 14)
-    assert row["efficiency"] == pytest.approx(12 / 16)
-
-
 @pytest.mark.parametrize("numbered", ["repeat", "block"])
 def test_six_repeats_elsewhere_get_intervals_and_blocks_pair_them(numbered):
     repeats = range(6)
@@ -121,15 +105,6 @@ def test_where_tasks_had_unlike_numbers_of_cores_nobody_knows_what_one_worker_ha
         {"stage": "a", "workers": 2, "task": ["w0", "w1"], "wall_s": [8.0, 6.0], "cpus": [2, 4]}
     )
     assert trials_from_wall_times(table)["requested_cpus"].to_list() == [None]
-
-
-def test_stages_keep_the_order_of_the_table():
-    table = pl.DataFrame(
-        {"stage": ["z", "a", "z", "a"], "workers": [2, 1, 1, 2], "wall_s": [1.0, 2, 3, 4]}
-    )
-    rows = analysed(table)
-    assert rows["stage"].to_list() == ["z", "z", "a", "a"]
-    assert rows["workers"].to_list() == [1, 2, 1, 2]
 
 
 NINE = datetime(2026, 3, 17, 9, tzinfo=UTC)

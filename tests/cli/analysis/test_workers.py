@@ -2,16 +2,10 @@
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pyscale.analysis.workers import TASK_PHASES, worker_table
 
 PHASES = [f"phase_{phase}_s" for phase in TASK_PHASES]
-
-
-def workers_of(builder):
-    return builder.workers
 
 
 def test_a_worker_has_the_sum_of_its_windows(new_run):
@@ -27,7 +21,7 @@ def test_a_worker_has_the_sum_of_its_windows(new_run):
         check="done",
         cpu_wait_s=0.25,
     )
-    first, second = workers_of(builder).to_dicts()
+    first, second = builder.workers.to_dicts()
     assert (first["lane"], first["workers"], first["wall_s"]) == (0, 2, pytest.approx(13.5))
     assert (first["phase_import_s"], first["phase_compute_s"]) == (4, 9)
     assert first["unattributed_s"] == pytest.approx(0.5)
@@ -55,27 +49,3 @@ def test_a_window_without_times_has_no_worker_and_of_others_the_last_attempt_cou
     again = builder.tasks.with_columns(attempt=pl.col("attempt") + 1, wall_s=pl.col("wall_s") + 1)
     workers = worker_table(pl.concat([builder.tasks, again]), builder.spans)
     assert workers["wall_s"].to_list() == [6, 5]
-
-
-SECONDS = st.floats(0.05, 1000)
-WINDOW = st.fixed_dictionaries(
-    dict.fromkeys(("python_start", "read", "compute"), SECONDS) | {"unattributed": st.floats(0, 5)}
-)
-
-
-@pytest.mark.slow
-@given(windows=st.lists(WINDOW, min_size=2, max_size=6), data=st.data())
-@settings(max_examples=30)
-def test_workers_sum_to_their_trial(new_run, windows, data):
-    more = len(windows) - 2
-    lanes = (0, 1, *data.draw(st.tuples(*[st.integers(0, 1)] * more)))
-    builder = new_run().trial("segment", windows, lanes=lanes, merge={"merge": 3.0})
-    workers, (trial,) = (
-        workers_of(builder),
-        builder.trials.to_dicts(),
-    )
-    assert workers["wall_s"].max() == pytest.approx(trial["slowest_s"])
-    assert workers["wall_s"].sum() + trial["merge_s"] == pytest.approx(trial["busy_s"])
-    assert workers["phase_compute_s"].sum() == pytest.approx(trial["useful_s"])
-    parts = workers.select(pl.sum_horizontal(*PHASES, "unattributed_s")).to_series()
-    assert parts.to_list() == pytest.approx(workers["wall_s"].to_list())

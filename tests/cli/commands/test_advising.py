@@ -110,14 +110,6 @@ class TestRuns:
         assert line in advise(run).out
         assert "For more certainty, run: pyscale run pipeline " in advise(measured()).out
 
-    @pytest.mark.slow
-    def test_an_n_whose_output_disagrees_is_named_and_never_chosen(self, measured, advise):
-        run = measured(disagreeing="register_denoise-n4")
-        assert set(chosen(advise(run, "--json")).values()) == {2}
-        answer = advise(run, "--why")
-        assert "N = 4 is never chosen: " in answer.text
-        assert "At N = 4" not in answer.text
-
     def test_what_stays_in_doubt_is_said(self, measured, advise):
         answer = advise(measured(failing="register_denoise-n2-b3"), "--why")
         assert "`failed-trials` (register_denoise at N = 2): A trial failed" in answer.text
@@ -178,35 +170,6 @@ class TestTables:
         assert "#SBATCH --time=00:30:00" in answer.out
         assert "--mem" not in answer.out
 
-    def test_lines_to_paste_come_first_and_then_a_line_for_equal_requests(self, tmp_path, advise):
-        rows = "stage,workers,wall_s\na,1,10\na,2,9\nb,1,20\nb,2,19\nc,1,10\nc,2,5\n"
-        answer = advise("--table", times(tmp_path, rows))
-        assert answer.out.startswith("# a, b, N = 1\n#SBATCH --nodes=1\n")
-        assert "a, b N = 1 5 min c N = 2 5 min" in answer.text
-        assert "Request N = 1 for a and b and N = 2 for c (best value)" in answer.text
-        assert "Confidence of the best value: unknown (1 trial)." in answer.text
-        assert len(answer.out.splitlines()) < 25
-
-    def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value(self, tmp_path, advise):
-        table = times(tmp_path, "stage,workers,wall_s\na,4,10\n")
-        for answer in (advise("--table", table), advise("--table", table, "--why")):
-            assert "Request for each task: 5 min (N = 4)." in answer.text
-            assert "Measured at one N: no speedup is known." in answer.text
-            assert "best value" not in answer.text
-
-    def test_json_has_the_trust_of_each_stage_and_what_limits_it(self, tmp_path, advise):
-        answer = advise("--table", times(tmp_path, PUBLISHED), "--json")
-        (stage,) = json.loads(answer.out)["stages"]
-        assert stage["trust"] == "with care"
-        assert stage["notes"] == ["only 1 trial", "outputs not compared"]
-        # The published TrackMate is slowed by its tasks and not by its straggler.
-        rows = (
-            "stage,workers,tasks,wall_s,mean_task_s\na,2,2,332,332\na,4,4,346,297\na,8,8,313,246\n"
-        )
-        (stage,) = json.loads(advise("--table", times(tmp_path, rows), "--json").out)["stages"]
-        causes = {one["workers"]: one["causes"][0]["code"] for one in stage["limits"]}
-        assert causes == {4: "busy", 8: "busy"}
-
 
 class TestWhatCannotBeUsed:
     def test_there_is_no_run_or_none_with_a_timed_trial(self, measured, advise):
@@ -218,13 +181,6 @@ class TestWhatCannotBeUsed:
         answer = advise(run)
         assert answer.out == ""
         assert_refused(answer)
-
-    @pytest.mark.parametrize(
-        "text", ["", "a,b\n1,2\n", "stage,workers,wall_s\nx,0,1\n", "stage,workers,wall_s\n"]
-    )
-    def test_weird_tables(self, tmp_path, advise, text):
-        answer = advise("--table", times(tmp_path, text))
-        assert (answer.code, answer.out) == (2, "")
 
     @pytest.mark.parametrize(
         "arguments",

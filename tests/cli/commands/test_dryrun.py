@@ -7,7 +7,6 @@ from unittest.mock import patch
 import pytest
 from typer.testing import CliRunner
 
-from commandline import run_line
 from pyscale.analysis.spending import Prices
 from pyscale.app import app
 from pyscale.commands import dryrun
@@ -17,7 +16,6 @@ from pyscale.planning.sites import load_site
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale_stages.measure.nodename import host_name
-from refusals import refused
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SITE = load_site("plain")
@@ -157,22 +155,6 @@ def test_points_of_a_grid_are_shown_with_their_threads(sweep, capsys):
     assert "weak: each worker has 1 of the 8 frames" in out
 
 
-@pytest.mark.parametrize(
-    ("flags", "points"),
-    [
-        ("--grid length_px=2,full", ["2px_cpu", "full_cpu"]),
-        ("--grid length_px=2 --grid calls=1,2", ["2px_cpu_calls_1", "2px_cpu_calls_2"]),
-        ("--grid length_px=full --cpus-per-worker 1", ["full_cpu"]),
-    ],
-)
-def test_the_command_line_chooses_from_a_grid(movie, monkeypatch, flags, points):
-    monkeypatch.chdir(movie.parent)
-    line = ["run", "device", "--data", str(movie), "--device", "cpu", *flags.split()]
-    done = run_line(app, *line, "--dry-run", "-v")
-    assert all(f"segment_{point}-n1-b6" in done.output for point in points)
-    assert done.output.count("-b6") == len(points)
-
-
 @pytest.mark.parametrize("where", [[], ["--executor", "slurm", "--site", "plain"]])
 @pytest.mark.parametrize(
     ("flags", "stages", "missing"),
@@ -198,12 +180,4 @@ def test_weights_that_are_not_there_are_missed_as_a_run_would_miss_them(
         said.append(str(done.exception))
     assert missing in said[0]
     assert said[0] == said[1]
-    assert not (movie.parent / "runs").exists()
-
-
-def test_a_crop_larger_than_the_movie_ends_the_command_before_anything_runs(movie, monkeypatch):
-    monkeypatch.chdir(movie.parent)
-    line = ["run", "device", "--data", str(movie), "--device", "cpu", "--grid", "length_px=5"]
-    with refused(UserError):
-        CliRunner().invoke(app, line, catch_exceptions=False)
     assert not (movie.parent / "runs").exists()

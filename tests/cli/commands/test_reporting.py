@@ -76,23 +76,3 @@ def test_an_archive_has_the_report_as_it_is_and_what_it_tells_is_said(make, tmp_
     said = " ".join(capsys.readouterr().err.split())
     assert "holds records and report as they are" in said
     assert "use `pyscale reference add`" in said
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("numbered", "said"),
-    [
-        ("block", "by blocks that timed both arms"),
-        ("repeat", "each N by itself, as the table has no column block"),
-    ],
-)
-def test_the_method_says_whether_trials_of_a_table_were_paired(tmp_path, numbered, said):
-    rows = [f"a,{n},{place},{(10 + place) / n}" for n in (1, 2) for place in range(6)]
-    table = tmp_path / "times.csv"
-    table.write_text("\n".join([f"stage,workers,{numbered},wall_s", *rows]))
-    report_table(table, tmp_path / "out")
-    for name in ("scaling_analysis.md", "report.html"):
-        assert said in " ".join((tmp_path / "out" / name).read_text().split()), name
-    found = pl.read_csv(tmp_path / "out" / "benchmark_results_aggregated.csv")
-    is_exact = found["speedup_low"][1] == pytest.approx(2)
-    assert is_exact == (numbered == "block")

@@ -14,22 +14,6 @@ def results(make, tmp_path):
     return results_of(run)
 
 
-def test_a_report_says_what_a_run_was_made_from(results, movie):
-    context = results.context
-    assert context.run_id is not None
-    assert context.started is not None
-    assert context.facts["Input"]["frames"] == "8"
-    assert "sha256 " in context.facts["Input"][movie.name]
-    assert context.facts["Code"]["pyscale"]
-    assert context.facts["Settings"]["suite"] == "pipeline"
-    assert "Images" not in context.facts
-    # Every node comes with its whole stamp, and the run with a timeline.
-    assert context.nodes
-    assert len(context.nodes) == len(context.hardware)
-    assert results.timeline is not None
-    assert set(results.timeline["trial"]) <= set(results.trials["trial"])
-
-
 def test_every_entry_has_its_algorithm_with_the_version_that_ran(make):
     versions = {"segment": {"cellpose": "3.1.1.3", "torch": "2.13.0", "numpy": "2.0.2"}}
     works = origin.works(make(), versions)

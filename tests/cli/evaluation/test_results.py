@@ -16,42 +16,12 @@ from pyscale.app import app
 from pyscale.evaluation.results import analysed, how_held, results_of, stages_of
 from pyscale.measuring.benchmark import benchmark
 from pyscale.planning.suite import load_suite
-from pyscale.references.files import all_references, shipped_folder
+from pyscale.references.files import all_references
 from pyscale.report.context import ReportContext
 from pyscale.store.folder import RunFolder
 from pyscale_stages.timing import Timing
 
 pytestmark = pytest.mark.usefixtures("without_figures")
-
-
-@pytest.mark.slow
-def test_workers_with_three_windows_each_are_analysed_as_workers(make, tmp_path):
-    """The first window takes 4 s, so that one worker is held up while the other does the rest."""
-
-    def behaviour(_trial, task, _spec):
-        return MockEnd(wall_s=4.0 if task == "w0" else 1.0)
-
-    plan = make(only=("register_denoise",), chunks_per_worker=3)
-    run = RunFolder.create(tmp_path / "runs", plan)
-    incomplete, results = benchmark(run, MockExecutor(behaviour), lambda _event: None)
-    assert incomplete == ()
-    one, two = results.configurations.to_dicts()
-    assert (one["workers"], one["windows"], one["repeats"]) == (1, 3, 2)
-    assert (two["workers"], two["windows"], two["repeats"]) == (2, 6, 2)
-    # One worker: 4 + 1 + 1 s; two: 4 s, and five windows of 1 s. Each time a merge of 1 s.
-    assert (one["wall_s"], two["wall_s"]) == (7, 6)
-    assert two["load_balance"] == pytest.approx((4 + 5 + 1) / (2 * 6))
-    lost = results.losses.filter(pl.col("workers") == 2)
-    assert lost["worker_seconds"].sum() == pytest.approx(2 * 6)
-    factors = two["load_balance"] / one["load_balance"] * two["computation_scaling"]
-    shares = two["useful_share"] / one["useful_share"]
-    assert factors * shares == pytest.approx(two["efficiency"])
-    tasks = pl.read_parquet(run.path / "tasks.parquet")
-    lanes = tasks.filter(pl.col("trial") == "register_denoise-n2-b1")["lane"].to_list()
-    assert lanes == [0, 1, 1, 1, 1, 1, None, None]
-    text = (run.report / "scaling_analysis.md").read_text()
-    assert "- windows of each worker: 3" in text
-    assert "| register_denoise | 2 | 6 | 1 |" in text
 
 
 @pytest.fixture
@@ -130,16 +100,6 @@ def test_a_run_on_one_machine_has_laws_and_the_cost_of_the_cores_that_its_worker
     assert results.drifts == []
 
 
-def test_memory_that_was_asked_for_raises_no_doubt(make, tmp_path):
-    run = carried_out(make(only=("register_denoise",), cache="warm"), tmp_path)
-    results = results_of(run)
-    assert set(results.configurations["cache_state"]) == {"warm"}
-    assert not any("warm-not-cold" in flags for flags in results.configurations["flags"])
-    cold = results.trials.with_columns(cache_asked=pl.lit("cold"))
-    for flags in analysed(cold, results.context).configurations["flags"]:
-        assert "warm-not-cold" in flags
-
-
 @pytest.fixture
 def before(make, tmp_path):
     """Results of a stage at N = 1, 2 and 4, all of them valid."""
@@ -198,17 +158,6 @@ def test_the_stage_behind_a_point_is_known_by_its_family_too(make):
     suite = plan.suite.model_copy(update={"stages": plan.suite.stages | {"segment": entry}})
     known = stages_of(plan.model_copy(update={"suite": suite}))
     assert (known["segment"], known["cells"]) == ("segment", "segment")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shipped", [True, False], ids=["shipped", "raw"])
-def test_the_published_sweep_over_sizes_is_reported_from_its_table(shipped, references, tmp_path):
-    raw = references / "cellpose_device_sweep.csv"
-    table = shipped_folder() / "cellpose-devices.csv" if shipped else raw
-    run_line(app, "report", "--table", str(table), "--out", str(tmp_path))
-    rows = pl.read_csv(tmp_path / "benchmark_results_aggregated.csv")
-    assert rows.height == 40
-    assert rows["wall_s"].max() == 67.38
 
 
 @pytest.fixture

@@ -8,14 +8,12 @@ import pytest
 from mockexecutor import MockEnd, MockExecutor
 from mockruns import Killed, carried_out, carry_out, events_of, result_of, site
 from pyscale.commands.advising import _of_tasks_apart, _refuse_without_choice
-from pyscale.commands.dryrun import show
 from pyscale.commands.running import _refuse_blind_gate
 from pyscale.doctor.examined import firsts, plan_to_examine
 from pyscale.errors import UserError
 from pyscale.evaluation.origin import facts
-from pyscale.evaluation.run_diff import MeasuredRun, between
+from pyscale.evaluation.run_diff import MeasuredRun
 from pyscale.evaluation.runline import repeat_line
-from pyscale.executors.submission import submissions
 from pyscale.measuring.benchmark import plan_run
 from pyscale.measuring.taskwriter import TaskWriter
 from pyscale.planning.planentry import Dataset
@@ -28,7 +26,6 @@ from pyscale.planning.traits import has_own_work, measures_alone, meets, shares_
 from pyscale.references.fromrun import reference_from
 from pyscale.references.workid import work_id_of
 from pyscale.runtimes.protocol import NativeRuntime
-from pyscale.sbatch.held import held_trials
 from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest, write_manifest
@@ -140,21 +137,6 @@ def test_ranks_have_the_cores_of_their_machine(planned, monkeypatch, workers, si
     assert {trial.workers: trial.threads for trial in plan.trials} == threads
 
 
-def test_a_cluster_starts_all_ranks_by_one_job_on_as_many_nodes_as_they_need(planned):
-    plan = planned("loader", (3,), cluster())
-    windows, merge = submissions(plan, plan.trials[0])
-    assert (windows.is_gang, windows.tasks, windows.at_once) == (True, 3, 3)
-    assert not merge.is_gang
-    site = cluster(gpus=1, tasks_per_node=4, memory_gib=2)
-    plan = planned("reconstruct", (1, 6), site, device="cuda")
-    windows, merge, check = submissions(plan, plan.trial(f"{SHARES}-n6-b1"))
-    assert (windows.is_gang, merge.is_gang, check.is_gang) == (True, False, False)
-    (one,) = (job for job in held_trials(plan, site) if job.held.slot.gpus)
-    asked = one.held.options(site, 60)
-    assert (asked["nodes"], asked["ntasks"], asked["ntasks-per-node"]) == ("2", "6", "4")
-    assert (asked["gres"], asked["mem"]) == ("gpu:4", "9216M")
-
-
 @pytest.mark.parametrize(
     ("suite", "flags", "site"),
     [
@@ -192,23 +174,6 @@ def test_without_worker_counts_it_measures_as_many_as_are_usual_on_a_cluster(tmp
     (tmp_path / "own.toml").write_text("\n".join(own))
     settings = settings_for("own.toml", {"repeats": 1, "executor": "slurm", "site": "plain"})
     assert {trial.workers for trial in plan_run("own.toml", settings).trials} == {1, 2, 4, 8}
-
-
-ON_IMAGES = ["on images made for it", "N ranks share the work on one image"]
-
-
-@pytest.mark.parametrize(
-    ("suite", "shown", "absent"),
-    [
-        ("loader", ["slides", "N ranks load patches at the same time"], []),
-        ("reconstruct", ON_IMAGES, ["input"]),
-    ],
-)
-def test_the_dry_run_shows_ranks_and_no_frames(planned, capsys, suite, shown, absent):
-    show(planned(suite), [])
-    out = " ".join(capsys.readouterr().out.split())
-    assert all(words in out for words in shown)
-    assert not any(word in out for word in ("frames", "windows", *absent))
 
 
 @every_suite
@@ -401,12 +366,6 @@ class TestFinished:
         assert "#input" not in {entity["@id"] for entity in described}
         (table,) = [one for one in described if one["@id"] == RECONSTRUCTION_FILE]
         assert "iteration" in table["description"]
-
-    def test_two_runs_are_compared_by_neither_wall_times_nor_outputs(self, done):
-        measured = MeasuredRun.of(done("loader"))
-        assert measured.trials.height == 2
-        assert measured.compared_trials.is_empty()
-        assert between(measured, measured).outputs == ()
 
     def test_other_parameters_and_other_slides_are_other_work(self, planned, slides, tmp_path):
         def work(name, suite, *given, **flags):

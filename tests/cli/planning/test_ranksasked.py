@@ -94,12 +94,3 @@ def test_runs_of_two_kinds_say_what_each_measured_and_that_nothing_is_in_common(
     page = (tmp_path / "comparison.html").read_text("utf-8")
     assert "measured loading patches of pool16" in page
     assert "no stage and N in common" not in page
-
-
-def test_a_run_beside_one_with_nothing_in_common_and_one_like_it_is_a_comparison(
-    kind, made, unlike, tmp_path
-):
-    other = unlike[1 - list(KINDS).index(kind)]
-    page = page_of(tmp_path, made("a1b2"), other, made("alike"))
-    assert "so nothing of the two can be compared" in page
-    assert f"{TITLES[kind]}: new is the same within 5 % for every configuration" in page

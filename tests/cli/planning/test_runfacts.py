@@ -85,15 +85,6 @@ def test_hardware_that_differs_is_named_first(told):
     ]
 
 
-def test_a_run_on_two_kinds_of_nodes_says_both(told):
-    both = {
-        "xeon": {"stamp": STAMP},
-        "epyc": {"stamp": STAMP | {"cpu": STAMP["cpu"] | {"model": "EPYC"}}},
-    }
-    differ = found(told(manifest()), told(manifest(hardware=both)))
-    assert differ == [("hardware", "processor", "Xeon", "EPYC; Xeon")]
-
-
 def test_one_package_that_changed_in_several_stages_is_one_line(told):
     versions = VERSIONS | {
         "segment": {"numpy": "2.1.0", "scipy": "1.14.1", "torch": "2.13"},

@@ -92,11 +92,6 @@ def test_what_a_trial_rests_on_comes_before_it(make, seed):
         seen.add(trial.id)
 
 
-def test_the_same_seed_gives_the_same_order(make):
-    ids = [[t.id for t in make(seed=seed, repeats=6).trials] for seed in (3, 3, 4)]
-    assert ids[0] == ids[1] != ids[2]
-
-
 def test_measuring_one_stage_runs_those_that_feed_it_once_at_the_baseline(make):
     trials = make(only=("contact",)).trials
     fed = sorted(t.id for t in trials if t.entry != "contact")

@@ -8,7 +8,6 @@ from pyscale.analysis.causes import limits
 from pyscale.report.advice import (
     asked,
     at_the_end,
-    cells,
     chosen,
     doubts,
     excluded,
@@ -16,24 +15,6 @@ from pyscale.report.advice import (
     sureness,
 )
 from pyscale.report.curves import curves
-
-
-def test_a_choice_is_said_with_its_numbers_and_intervals():
-    said = chosen(choice())
-    assert said.startswith(
-        "request N = 4, which took 12.3 [12.0, 12.9] s (median of 6 trials), speedup 3.10 "
-        "[3.00, 3.20], efficiency 0.78, 0.0137 worker-hours."
-    )
-    assert said.endswith("Sure: best in 100 % of resamples of the trials.")
-    ends = dict.fromkeys(("wall_s_low", "wall_s_high", "speedup_low", "speedup_high"))
-    said = chosen(choice(**ends, repeats=1, share_chosen=None))
-    assert "12.3 s (one trial), speedup 3.10, efficiency" in said
-    assert said.endswith("Confidence unknown: some N has fewer than 6 timed trials.")
-    said = chosen(choice(workers=None, refusal="no trial was timed"))
-    assert said == "no N is advised: no trial was timed."
-    said = chosen(choice(workers=8, at_edge=True))
-    assert "a larger one may be better. Sure among those measured: best in 100 %" in said
-
 
 OFTEN = "best in {} % of resamples of the trials"
 
@@ -64,11 +45,6 @@ OFTEN = "best in {} % of resamples of the trials"
 )
 def test_how_sure_it_is_decides_how_it_is_put(changes, said):
     assert sureness(choice(**({"rival": 8} | changes))) == said
-
-
-def test_a_cell_does_not_round_a_share_up_to_sure():
-    for share, told in ((0.946, "likely (94 %)"), (0.95, "sure (95 %)")):
-        assert cells(choice(share_chosen=share, rival=8), intervals=False)[-1] == told
 
 
 @pytest.mark.parametrize(

@@ -63,18 +63,6 @@ def printed(advice, width=100):
     return out.getvalue()
 
 
-def test_a_pipe_of_100_columns_shows_every_choice(advice):
-    text = printed(advice)
-    told = [line for line in text.splitlines() if "pyscale run" not in line]
-    assert max(len(line.rstrip()) for line in told) <= 100
-    assert "…" not in text
-    assert "run a [1]" in text
-    for stage in advice.stages:
-        for one in stage.choices:
-            assert f"{one.speedup:.2f}" in text
-    assert "budget: the fastest within a budget: ask by --budget WORKER_HOURS" in text
-
-
 def test_a_narrow_terminal_keeps_every_n_and_how_sure_it_is(advice):
     text = printed(advice, width=80)
     assert "95 % intervals need a wider terminal" in text

@@ -39,18 +39,6 @@ def markdown_of(tmp_path, trials):
     return write_markdown(tmp_path, analysed(trials, ReportContext(title="a run"))).read_text()
 
 
-def test_each_configuration_has_its_waiting_overlap_and_requests(tmp_path, new_run):
-    text = markdown_of(tmp_path, on_a_cluster(new_run))
-    section = text.split("## Waiting, overlap and resources")[1].split("\n## ")[0]
-    assert [line for line in section.splitlines() if line.startswith("| segment")] == [
-        "| segment | 1 | 2 | 1 | 2.50 | 2.50 | - | - | 0 |",
-        # Both work from 1 to 4, from 4.5 to 5 and from 5.75 to 8.5 s: 6.25 of 8 s.
-        "| segment | 2 | 4 | 2 | 2.50 | 2.50 | 1.00 | 78 % | 1.25 |",
-        "| segment | 1 | 1.25 | 8 | 0.95 | 4 |",
-        "| segment | 2 | 1.25 | 8 | 1.00 | 4 |",
-    ]
-
-
 CORES = "a task requested 4 cores and used 1.00 on average (`cpus` in the site's file, or "
 CORES += "`--cpus-per-worker`)."
 MEMORY = "a task requested 8 GiB of memory and used at most 1.25; 2 GiB (1.2 times that, in whole "

@@ -10,7 +10,7 @@ from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.bottomline import bottom_line
-from pyscale.report.context import ReportContext, Work
+from pyscale.report.context import ReportContext
 
 
 def of_times(*rows, objective="knee", worker_hours=None, **context):
@@ -23,21 +23,6 @@ def of_times(*rows, objective="knee", worker_hours=None, **context):
         chosen = choices(results.configurations, results.trials, worker_hours=worker_hours)
         results = replace(results, choices=chosen)
     return bottom_line(results, objective)
-
-
-def test_every_stage_has_a_row_with_its_times_and_what_ran(full):
-    works = {"segment": Work(data="a movie", how="Cellpose 3.1, pyscale-tiny")}
-    about = full.context.model_copy(update={"works": works})
-    first, segment, *others = bottom_line(replace(full, context=about)).stages
-    assert [stage.name for stage in (first, segment, *others)] == [
-        *("register_denoise", "segment", "contact", "track")
-    ]
-    assert (first.algorithm, segment.algorithm) == (None, "Cellpose 3.1, pyscale-tiny")
-    own = full.configurations.filter(stage="segment")
-    assert [one.workers for one in segment.points] == own["workers"].to_list()
-    assert [one.wall_s for one in segment.points] == own["wall_s"].to_list()
-    assert {one.ends for one in segment.points} == {"interval"}
-    assert segment.limit == "start-up"
 
 
 def test_where_start_up_limits_the_speedup_without_it_is_told(full):
@@ -91,18 +76,6 @@ def test_the_whole_is_the_sum_as_requested_and_of_the_fastest_of_each_stage():
 )
 def test_without_stages_that_add_up_there_is_no_whole(rows, context):
     assert of_times(*rows, **context).total is None
-
-
-def test_outputs_are_equal_agree_differ_or_are_not_checked(full, broken):
-    line = bottom_line(full)
-    assert line.outputs == "agree"
-    assert line.outputs_sentence == (
-        "Outputs: agree within tolerance at every N (lowest score 0.9970)."
-    )
-    differ = bottom_line(broken)
-    assert differ.outputs == "differ"
-    assert differ.outputs_sentence.endswith("track at N = 4.")
-    assert of_times(("a", 1, 9.0), ("a", 2, 5.0)).outputs_sentence == "Outputs: not checked."
 
 
 def test_equal_content_in_other_bytes_is_called_so(new_run):

@@ -36,12 +36,6 @@ def test_the_answer_is_one_sentence(compared, thin):
     assert too_few == "Not enough data for any configuration, see --repeats."
 
 
-def test_what_differs_stands_before_the_verdicts(compared):
-    difference = Difference(kind="hardware", what="processor", base="Xeon [1]", new="EPYC")
-    text = words(compared, differences=(difference,))
-    assert text.index("Xeon [1]") < text.index("machines, not code alone") < text.index("Verdict")
-
-
 def words(rows, **told):
     """What is shown of verdicts, as one line."""
     return " ".join(printed(shown(CONTEXT.model_copy(update=told), rows)).split())
@@ -78,14 +72,18 @@ def test_outputs_are_said_with_their_quality(compared, output, said):
     assert all(one in text for one in some(said))
 
 
-def test_what_differs_is_remarked():
-    code = Difference(kind="code", what="numpy in track", base="1", new="2")
-    setting = Difference(kind="settings", what="cache", base="cold", new="warm")
-    for told, said in (
-        ({"differences": (code,)}, "the code differs"),
-        ({"differences": (code, setting)}, "Settings differ"),
-    ):
-        assert said in next(iter(remarks(CONTEXT.model_copy(update=told))))
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        (("code",), "the code differs"),
+        (("code", "settings"), "Settings differ"),
+        (("hardware", "nodes"), "each ratio compares machines, not code alone"),
+        (("nodes",), "on different nodes of one kind of hardware"),
+    ],
+)
+def test_what_differs_is_remarked(kinds, said):
+    told = tuple(Difference(kind=kind, what="it", base="1", new="2") for kind in kinds)
+    assert said in next(iter(remarks(CONTEXT.model_copy(update={"differences": told}))))
 
 
 def test_a_stage_on_two_devices_is_named_by_both():

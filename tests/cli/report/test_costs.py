@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.spending import Prices
-from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import csv_texts
@@ -69,21 +68,3 @@ def test_workers_on_one_machine_hold_what_they_had_for_themselves(
     assert table["gpu_hours"].to_list() == [gpu_hours] * 2
     # Nobody was asked for them, so nothing could be lowered.
     assert table["requested_cpus"].null_count() == 2
-
-
-def test_drift_is_looked_for_where_a_table_tells_when_trials_began():
-    rows = [
-        {"stage": "a", "workers": workers, "repeat": repeat, "wall_s": (10 + repeat) / workers}
-        for repeat in range(9)
-        for workers in (1, 2)
-    ]
-    table = pl.DataFrame(rows)
-    minutes = pl.duration(minutes=pl.int_range(pl.len()))
-    start = pl.datetime(2026, 3, 17, time_zone="UTC") + minutes
-    dated, plain = (
-        analysed(trials_from_wall_times(told), CONTEXT, interleaved=False)
-        for told in (table.with_columns(start=start), table)
-    )
-    assert [found.drifts for found in dated.drifts] == [True]
-    assert dated.configurations["flags"].list.contains("drift").all()
-    assert plain.drifts == []

@@ -12,7 +12,7 @@ import pytest
 
 from madeupmachine import ABOUT_THE_RUN, made_up
 from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.report.cryosparclike import ON_GPU, benchmark_files
+from pyscale.report.cryosparclike import benchmark_files
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +83,3 @@ def test_what_has_no_tests_has_no_files_and_a_gpu_alone_no_number(tests):
     assert benchmark_files(tests.clear(), ABOUT_THE_RUN) == {}
     one = tests.filter(is_processor | (pl.col("device") != "NVIDIA H200 #1"), node="node1")
     assert "node1_gpu_benchmark_data" in benchmark_files(one, ABOUT_THE_RUN)
-
-
-def test_the_tests_of_the_guide_are_twenty():
-    assert len(ON_GPU) == 4 + 2 + 14
-    assert "disk_single_linear10_max_C1" in ON_GPU

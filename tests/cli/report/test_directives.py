@@ -31,19 +31,6 @@ def of_rule(text):
     return {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
 
 
-def test_sbatch_gets_an_array_of_which_n_run_at_once():
-    assert written("sbatch", "plain", request()).splitlines() == [
-        "# segment, N = 4",
-        "#SBATCH --array=0-7%4",
-        "#SBATCH --nodes=1",
-        "#SBATCH --ntasks=1",
-        "#SBATCH --cpus-per-task=2",
-        "#SBATCH --mem=3072M",
-        "#SBATCH --time=00:15:00",
-        "#SBATCH --hint=nomultithread",
-    ]
-
-
 def test_another_scheduler_gets_one_job_for_all_workers_in_the_words_of_its_site():
     assert written("sbatch", "gridengine", request()).splitlines() == [
         "# segment, N = 4",

@@ -1,7 +1,5 @@
 """What reports of every kind of work beside stages over N have in common."""
 
-import re
-
 import polars as pl
 import pytest
 
@@ -9,7 +7,7 @@ import madeupgrid
 import madeuploader
 import madeupmachine
 import madeupreconstruct
-from asread import printed, seen
+from asread import printed
 from atleastone import some
 from pyscale.report.csv import RARE_FILES, write_csv
 from pyscale.report.figures import (
@@ -32,7 +30,6 @@ KINDS = {
     "reconstruct": madeupreconstruct.made_up,
 }
 KEYS = {one.table: one.key for one in vars(values).values() if isinstance(one, values.Numbers)}
-OVER_N = {"results", "request", "where", "laws", "timeline", "agreement", "throughput", "cost"}
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -67,15 +64,6 @@ def test_it_has_tables_more_and_a_later_report_without_it_none(results, tables, 
 def test_columns_that_name_a_row_name_one(tables):
     for name, table in some(tables.items()):
         assert not table.select(KEYS[name]).is_duplicated().any()
-
-
-def test_alone_it_has_nothing_about_stages_over_n(kind, page):
-    sections = set(re.findall(r'<section id="(.*?)"', page))
-    assert kind in sections
-    assert sections.isdisjoint(OVER_N)
-    told = seen(page)
-    for leftover in ("{{", "None ", " nan", "Undefined", "No trial has a record"):
-        assert leftover not in told
 
 
 def test_a_narrow_terminal_says_that_tables_need_a_wider_one(results):

@@ -25,15 +25,6 @@ def told(counts, *, sigma=0.0, kappa=0.0, noise=0.0):
     return list(sentences(fit("amdahl", counts, wall_s), fit("usl", counts, wall_s)))
 
 
-def test_a_sure_number_is_given_with_its_interval_and_residuals():
-    amdahl, _ = told(EIGHT * 3, sigma=0.05, noise=0.02)
-    assert amdahl == (
-        "Amdahl's law, fitted to 24 trials at N = 1, 2, 4, 8, 16, 32, 64 and 128: serial part "
-        "f = 0.0504 (95 % interval 0.0491 to 0.0516). It misses the mean wall times by at most "
-        "1.7 % (N = 16), within the scatter of the trials."
-    )
-
-
 @pytest.mark.parametrize(
     ("counts", "law", "amdahl", "usl"),
     [
@@ -129,20 +120,6 @@ def test_the_published_table_is_fitted_or_refused(references, tmp_path):
         section = text.split(f"\n## {stage}\n")[1].split("\n## ")[0]
         assert said in section
         assert "Not fitted: the universal scalability law leaves 1 degree of freedom" in section
-
-
-def test_drift_is_told_with_its_numbers_among_the_doubts(tmp_path, new_run):
-    builder = new_run()
-    for block in range(8):
-        for workers in (1, 2) if block % 2 else (2, 1):
-            wall_s = 100 / workers * (1 + 0.03 * block)
-            builder.trial("segment", [{"compute": wall_s}] * workers, block=block)
-    trials = builder.trials
-    write_markdown(tmp_path, analysed(trials, ReportContext(title="a run")))
-    doubts = (tmp_path / "scaling_analysis.md").read_text().split("## Doubts")[1].split("##")[0]
-    assert "- `drift` (segment at N = 1 and 2): Wall times rose or fell by 5 % or more" in doubts
-    assert "- segment: Wall times rose by 2" in doubts
-    assert "16 trials in 8 blocks)." in doubts
 
 
 @pytest.mark.parametrize(

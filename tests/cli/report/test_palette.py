@@ -86,7 +86,6 @@ BARS = {
     },
 }
 """Colours of each bar, as they lie on each other."""
-"""Parts that a bar may lack."""
 
 
 def test_every_part_of_the_time_has_a_colour():

@@ -84,13 +84,6 @@ def test_outputs_agree_at_every_n_only_where_no_check_failed(full):
     assert "outputs not compared (N = 8)" in told
 
 
-@pytest.mark.parametrize(("at_2_s", "trust"), [([6.0, 7.0], "with care"), ([4.6, 4.6], "untested")])
-def test_few_trials_ask_for_care_only_where_their_ranges_leave_another_n_the_better(
-    judged, at_2_s, trust
-):
-    assert judged({1: [9.0, 9.0], 2: at_2_s}, agreement=1.0).trust == trust
-
-
 def test_another_n_that_computes_something_else_asks_for_care(broken):
     segment, track = of_stage(broken, "segment"), of_stage(broken, "track")
     assert (track.trust, track.best_value) == ("with care", 2)

@@ -50,17 +50,6 @@ def test_the_headline_names_what_was_left_out():
     assert "track: left out: not requested." in sentences(found)
 
 
-def test_a_wrong_stage_is_told_with_its_numbers_and_what_the_tolerance_is_from():
-    found = found_of(segment=[trial(), trial(2, ap=0.5)], track=[trial(ap=0.5)])
-    said = "This installation does not compute what it should: segment gives wrong results."
-    assert headline(found) == said
-    segment, track = sentences(found)
-    assert segment == (
-        "segment: wrong: ap is 0.500 at N = 2, expected 0.900 \u00b1 0.0100 (cells round)."
-    )
-    assert track.endswith("its input, the output of segment, is wrong.")
-
-
 @pytest.mark.parametrize(
     ("segment", "told"),
     [

@@ -34,13 +34,6 @@ def warned(thin):
     return replace(thin, trials=trials, configurations=configurations(trials))
 
 
-def test_each_code_is_said_once_and_doubts_of_the_result_first(warned):
-    assert [(one.stage, one.code, one.doubts_result) for one in said(warned.trials)] == [
-        ("register_denoise", "unregistered-frames", True),
-        ("register_denoise", "slow-disk", False),
-    ]
-
-
 def test_the_terminal_says_it_above_the_verdict(warned):
     text = printed(summary_of(warned))
     text = " ".join(text.split())

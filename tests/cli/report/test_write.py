@@ -1,7 +1,6 @@
 import csv
 import errno
 import json
-import re
 from dataclasses import replace
 
 import polars as pl
@@ -20,8 +19,8 @@ from refusals import refused
 A_RUN = ReportContext(title="a run")
 
 
-def markdown_of(tmp_path, results, context=None):
-    return write_markdown(tmp_path, replace(results, context=context or A_RUN)).read_text()
+def markdown_of(tmp_path, results):
+    return write_markdown(tmp_path, replace(results, context=A_RUN)).read_text()
 
 
 def test_a_report_is_the_files_that_users_know(tmp_path, thin, context, monkeypatch):
@@ -68,15 +67,6 @@ def test_a_doubt_is_explained_once_with_every_configuration_that_raises_it(tmp_p
     assert text.count("A trial failed") == 1
 
 
-def test_nodes_with_different_properties_share_one_table(tmp_path, thin):
-    context = ReportContext(
-        title="a run", hardware=({"node": "n1", "GPU": "A100"}, {"node": "n2", "cores": "8"})
-    )
-    assert "| node | GPU | cores |\n| --- | --- | --- |\n| n1 | A100 | - |\n| n2 | - | 8 |" in (
-        markdown_of(tmp_path, thin, context)
-    )
-
-
 def test_a_bar_in_a_name_divides_no_row(tmp_path):
     table = pl.DataFrame({"stage": "a|b", "workers": [1, 2], "wall_s": [9.0, 5.0]})
     text = markdown_of(tmp_path, analysed(trials_from_wall_times(table), A_RUN))
@@ -96,15 +86,6 @@ def test_a_run_in_which_all_failed_is_reported_without_figures(tmp_path, new_run
     text = (tmp_path / "scaling_analysis.md").read_text()
     assert "No timed trial" in text
     assert "`failed-trials` (track at N = 1): A trial failed" in text
-
-
-def test_two_devices_of_a_stage_are_named_apart(tmp_path, new_run):
-    builder = new_run()
-    for stage, device in (("segment", "cpu"), ("segment", "cuda"), ("track", "cpu")):
-        builder.trial(stage, [{"compute": 100.0}], device=device)
-    headings = re.findall(r"^## (.*)$", markdown_of(tmp_path, builder.results()), re.MULTILINE)
-    first = headings.index("segment (cpu)")
-    assert headings[first : first + 3] == ["segment (cpu)", "segment (cuda)", "track"]
 
 
 def test_a_run_without_any_record_yet_is_an_empty_report(tmp_path, new_run):
@@ -158,9 +139,3 @@ def test_tables_and_headings_name_the_algorithm_that_ran(tmp_path, full):
         rows = pl.read_csv(tmp_path / file)
         named = dict(rows.select("stage", "algorithm").iter_rows())
         assert (named["segment"], named["contact"]) == ("Cellpose 3.1, pyscale-tiny", None)
-
-
-def test_an_algorithm_of_many_entries_names_the_first_of_them(tmp_path, full):
-    works = {f"segment_{n}": Work(data="a", how="Cellpose") for n in range(6)}
-    text = markdown_of(tmp_path, full, A_RUN.model_copy(update={"works": works}))
-    assert "- what was timed: Cellpose (segment_0, segment_1, segment_2, segment_3, 2 more)" in text

@@ -1,7 +1,5 @@
 """What ranks loaded is a table: a row for each, with what it measured or why it could not."""
 
-import json
-
 import polars as pl
 import pytest
 
@@ -83,18 +81,6 @@ def test_each_rank_of_a_trial_that_ran_has_a_row(run):
     for file in run.trial(run.plan.trial(BOTH)).rglob("*.json"):
         file.unlink()
     assert set(build_tables(run).loading["trial"]) == {ALONE}
-
-
-def test_a_rank_says_what_it_was_and_where(run):
-    tell(run, BOTH, "w1", stamp={"label": "xeon"})
-    found = row(run, BOTH, "w1")
-    task = build_tables(run).tasks.filter(trial=BOTH, task="w1").row(0, named=True)
-    for name in ("suite", "stage", "family", "point", "block", "node", "attempt", "cache_state"):
-        assert found[name] == task[name]
-    assert (found["hardware"], found["status"], found["error"]) == ("xeon", "done", None)
-    assert {name: found[name] for name in PARAMS} == PARAMS
-    settings = json.loads(found["settings"])
-    assert (settings["pool_size"], settings["batch_size"], found["batch_size"]) == (5, 64, 64)
 
 
 def test_the_batches_of_both_windows_are_summed_up_beside_memory_and_diversity(run):

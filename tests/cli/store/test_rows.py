@@ -1,52 +1,26 @@
-"""The rows of a point of a grid: where it stands, its calls, and what it is set beside."""
+"""The rows of a point of a grid: its threads and memory, and what it is set beside."""
 
 import json
 
 import polars as pl
 import pytest
 
-from mockruns import carried_out, tell, tell_samples
+from mockruns import carried_out, tell
 from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
 from pyscale.store.tables import build_tables
-from pyscale_stages.timing import Call
 
 ENTRY = "register_denoise"
 BASE, TRIAL = f"{ENTRY}-n1-b1", f"{ENTRY}-n2-b1"
-CALLS = (
-    Call(
-        frame=4,
-        index=0,
-        shape_yx=(300, 200),
-        build_s=0.5,
-        wall_s=3.0,
-        parts={"prepare": 1.0, "network": 1.9},
-        objects=7,
-    ),
-    Call(frame=4, index=1, shape_yx=(300, 200), wall_s=2.0, parts={"network": 1.9}, objects=7),
-)
 
 
 @pytest.fixture
 def run(make, tmp_path):
-    """A run of a point of a grid on one worker, and on two that are set beside it."""
+    """A run of an entry on one worker, and on two that are set beside it."""
     plan = make(only=(ENTRY,), repeats=1)
-    steps = dict(plan.suite.stages)
-    point = {"length_px": 224, "device": "cpu"}
-    steps[ENTRY] = steps[ENTRY].model_copy(update={"family": "registration", "point": point})
     changes = {BASE: {"threads": 3}, TRIAL: {"beside_trial": BASE}}
     trials = [trial.model_copy(update=changes[trial.id]) for trial in plan.trials]
-    plan = plan.model_copy(
-        update={"suite": plan.suite.model_copy(update={"stages": steps}), "trials": tuple(trials)}
-    )
+    plan = plan.model_copy(update={"trials": tuple(trials)})
     return carried_out(plan, tmp_path)
-
-
-def test_a_task_says_which_point_of_which_grid_it_is(run):
-    tasks = build_tables(run).tasks
-    assert set(tasks["family"]) == {"registration"}
-    assert set(tasks["point"]) == {'{"length_px": 224, "device": "cpu"}'}
-    threads = dict(tasks.select("trial", "threads").unique().iter_rows())
-    assert threads == {BASE: 3, TRIAL: run.plan.settings["cpus_per_worker"]}
 
 
 def test_the_threads_of_its_own_point_decide_whether_a_trial_had_to_share(run):
@@ -89,19 +63,3 @@ def test_what_is_set_beside_another_point_is_no_check_of_agreement(run):
     others = tasks.filter(pl.col("task") != "beside")
     assert others.select(pl.col("^beside_.*$").null_count()).row(0) == (others.height,) * 6
     assert others.filter(task="check")["agreement"].to_list() == [1.0]
-
-
-def test_each_call_has_a_row_and_one_for_each_of_its_parts(run):
-    assert build_tables(run).calls.is_empty()
-    tell_samples(run, TRIAL, "w1", *CALLS)
-    calls = build_tables(run).calls
-    header = calls.select("trial", "stage", "family", "workers", "block", "task", "frame", "pixels")
-    assert header.unique().rows() == [(TRIAL, ENTRY, "registration", 2, 1, "w1", 4, 60_000)]
-    assert calls.select("call", "part", "wall_s", "objects").rows() == [
-        (0, None, 3.0, 7),
-        (0, "build", 0.5, None),
-        (0, "prepare", 1.0, None),
-        (0, "network", 1.9, None),
-        (1, None, 2.0, 7),
-        (1, "network", 1.9, None),
-    ]

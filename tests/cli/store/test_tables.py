@@ -14,18 +14,14 @@ from pyscale.store.tables import (
     RECONSTRUCTION_FILE,
     TIMINGS_FILE,
     build_tables,
-    call_schema,
     read_table,
-    span_schema,
     task_schema,
-    timing_schema,
     write_tables,
 )
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.timing import Call, Timing
 
 TRIAL = "register_denoise-n2-b1"
-GIB = 1 << 30
 
 
 @pytest.fixture
@@ -43,18 +39,6 @@ def change(run, task, record, **keys):
 def row(run, task):
     tasks = build_tables(run).tasks
     return tasks.row(by_predicate=(pl.col("trial") == TRIAL) & (pl.col("task") == task), named=True)
-
-
-def test_the_tables_have_the_columns_that_they_say(run):
-    tables = build_tables(run)
-    tasks, spans = tables.tasks, tables.spans
-    assert dict(tasks.schema) == task_schema()
-    assert dict(spans.schema) == span_schema()
-    assert dict(tables.calls.schema) == call_schema()
-    assert dict(tables.timings.schema) == timing_schema()
-    assert tasks["windows"].to_list() == [1, 2, 2, 2, 2]
-    assert tasks["task"].to_list() == ["w0", "w0", "w1", "merge", "check"]
-    assert tasks["position"].to_list() == [0, 1, 1, 1, 1]
 
 
 PARTS = {
@@ -100,19 +84,6 @@ def test_the_wait_in_the_queue_is_without_that_behind_the_trial_before(run, held
     change(run, "w0", "launch.json", job_id="9_0", **starts)
     found = row(run, "w0")
     assert (found["queue_s"], found["prepare_s"], found["job_id"]) == (7.0, 2.0, "9_0")
-
-
-def test_what_a_task_asked_for_stands_beside_what_it_used(run):
-    found = row(run, "w0")
-    assert (found["requested_cpus"], found["memory_used_share"], found["job_id"]) == (None,) * 3
-    assert found["cores_used"] is not None
-    asked = {"cpus": 4, "memory_bytes": 8 * GIB, "time_limit_s": 3600, "gpus": 1}
-    change(run, "w0", "order.json", requested=asked)
-    change(run, "w0", "result.json", wall_s=2.0, counters={"cpu_s": 3.0, "peak_rss_bytes": 2 * GIB})
-    found = row(run, "w0")
-    assert (found["requested_cpus"], found["requested_gpus"]) == (4, 1)
-    assert (found["requested_memory_bytes"], found["requested_time_s"]) == (8 * GIB, 3600)
-    assert (found["memory_used_share"], found["cores_used"]) == (0.25, 1.5)
 
 
 def test_lanes_are_those_of_the_order_or_follow_from_the_times(run):

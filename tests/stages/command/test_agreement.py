@@ -33,13 +33,6 @@ def test_images_are_compared_by_pixels(step, tmp_path, value, tolerance, same, s
     assert found.details["largest_difference"] == value
 
 
-def test_images_of_other_sizes_have_nothing_in_common(step, tmp_path):
-    first = IMAGE.format(n=0, value=1, more="")
-    second = first.replace("10, 10", "10, 12")
-    found = compared(step, tmp_path, first, second).agreement
-    assert (found.same, found.score) == (False, 0.0)
-
-
 @pytest.mark.parametrize(
     ("value", "tolerance", "score"),
     [("2.0", 0.0, 1.0), ("2.5", 0.0, 0.5), ("2.5", 0.5, 1.0), ("2.0\\nc,3.0", 0.0, 0.0)],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pyscale_stages.contact.labels import densify
-from pyscale_stages.contact.pixels import capacity_for, fits_sums, measure, measure_by_numpy
+from pyscale_stages.contact.pixels import capacity_for, fits_sums, measure
 from pyscale_stages.errors import ResourceExhausted
 from refusals import refused
 
@@ -38,16 +38,6 @@ def counted(a, b, steps):
 
 def lengths(contacts, column="contact_px"):
     return {(row["label_a"], row["label_b"]): row[column] for row in contacts.iter_rows(named=True)}
-
-
-@pytest.mark.slow
-@many
-@given(images=st.lists(IMAGES, min_size=1, max_size=2))
-def test_a_device_counts_what_numpy_counts(opencl, images):
-    types = [densify(image) for image in images]
-    on_device, on_host = measure(types, 256), measure_by_numpy(types)
-    for name in ("a", "b", "contact_px", "overlap_px"):
-        assert getattr(on_device.pairs, name).tolist() == getattr(on_host.pairs, name).tolist()
 
 
 @pytest.mark.parametrize(("n_cells", "capacity"), [(0, 256), (254, 256), (255, 512), (4094, 4096)])

@@ -3,13 +3,11 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
-import tifffile
 from polars.testing import assert_frame_equal
 
 from pyscale_stages.contact.tables import COLUMNS, joined
 from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams
-from pyscale_stages.truth.cells import count_contacts
 
 TABLES = ("contacts.parquet", "cells.parquet", "neighbours.parquet")
 KERNELS_OF_THE_HOME = {"backend": "opencl", "kernel_cache": "user"}
@@ -89,23 +87,6 @@ def test_contacts_of_true_labels_are_the_true_contacts(bench, synthetic, coordin
     assert set(bench.quality(out, truth).values()) == {1}
 
 
-def test_real_labels_of_hela_cells_give_the_contacts_that_numpy_counts(bench, shared_data):
-    folder = shared_data / "hela-tracking"
-    out = bench.done("run", folder, frames=(60, 62))
-    contacts = pl.read_parquet(out / "contacts.parquet")
-    cells = pl.read_parquet(out / "cells.parquet")
-    assert len(contacts) > 0
-    for frame in (60, 61):
-        labels = tifffile.imread(folder / f"mask{frame:03}.tif")
-        of_frame = contacts.filter(pl.col("frame") == frame)
-        found = of_frame.select("label_a", "label_b", "contact_px").to_numpy()
-        assert np.array_equal(found, count_contacts([labels])[:, :3])
-        counts = np.bincount(labels.ravel())
-        mine = cells.filter(pl.col("frame") == frame)
-        assert mine["label"].to_list() == [i for i in np.flatnonzero(counts) if i]
-        assert mine["area_px"].to_list() == counts[mine["label"].to_list()].tolist()
-
-
 def test_empty_windows_are_warned_of_and_do_not_merge_without_one_that_has_cells(bench, movie_of):
     result = bench.run("run", movie_of(random_movie(1)), frames=(0, 2))
     assert result.error is None
@@ -122,13 +103,3 @@ def test_the_record_names_the_opencl_device_and_where_kernels_came_from(bench, m
     assert result.versions["opencl_driver"] != "unknown"
     assert result.versions["kernel_cache"] == "user"
     assert "model_load" in {span.phase for span in result.spans}
-
-
-@pytest.mark.usefixtures("opencl")
-def test_numpy_and_opencl_find_the_same_contacts_and_nearly_the_same_centroids(bench, movie_of):
-    movie = movie_of(random_movie(1))
-    by_numpy = bench.done("run", movie, output="numpy")
-    by_opencl = bench.done("run", movie, output="opencl", **KERNELS_OF_THE_HOME)
-    agreement = bench.agreement(by_numpy, by_opencl)
-    assert agreement.details["same_contacts"] == 1
-    assert agreement.same

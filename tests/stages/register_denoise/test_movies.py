@@ -6,13 +6,6 @@ import numpy as np
 import pytest
 import tifffile
 
-from pyscale_stages.commandline import main
-from pyscale_stages.synth.drifted import DriftedParams, write_drifted_movie
-from pyscale_stages.synth.movie import write_synthetic_movie
-from pyscale_stages.synth.params import SynthParams
-from pyscale_stages.truth.matching import match_cells
-from stagetasks import Bench
-
 
 def consecutive_correlation(frames):
     """Mean correlation of neighbouring frames, inside a margin that drift does not reach."""
@@ -41,44 +34,3 @@ def test_real_cells_that_migrate_far_from_the_reference_are_left_where_they_are(
     before = consecutive_correlation(tifffile.imread(movie)[:24])
     after = consecutive_correlation(tifffile.imread(accurate.folder / "out" / "frames.ome.tif"))
     assert after > before - 0.02
-
-
-@pytest.mark.slow
-def test_the_drift_of_a_synthetic_movie_is_found_to_tenths_of_a_pixel(tmp_path):
-    # Adherent cells: where cells wander, their mean motion cannot be told from drift.
-    params = SynthParams(
-        frames=6, height_px=160, width_px=160, cells=25, cell_types=1, speed_px=0, division_rate=0
-    )
-    folder = write_synthetic_movie(tmp_path / "synth", params)
-    bench = Bench("register_denoise", tmp_path)
-    out = bench.done("run", folder / "movie.ome.tif")
-    quality = bench.quality(out, folder / "truth" / "camera")
-    assert quality["drift_uncorrected_px"] > 0.3
-    assert quality["drift_error_px"] < 0.2
-    assert quality["drift_error_max_px"] < 0.4
-
-
-@pytest.mark.slow
-def test_cells_of_real_frames_that_were_moved_are_found_as_where_the_camera_saw_them(
-    tmp_path, accurate, shared_data
-):
-    names = {"image": "img2d.tif", "labels": "mask2d.tif"}
-    params = DriftedParams(source="stardist-nuclei", **names, seed=103, frames=2)
-    # A part with two dozen nuclei, which is one tile of the network.
-    for name in names.values():
-        whole = tifffile.imread(shared_data / "stardist-nuclei" / name)
-        tifffile.imwrite(tmp_path / name, whole[60:304, 130:374])
-    movie = write_drifted_movie(tmp_path / "nuclei", params, tmp_path) / "movie.ome.tif"
-    moved = accurate.done("run", movie) / "frames.ome.tif"
-    precision = {}
-    for coordinates, frames in (("camera", movie), ("specimen", moved)):
-        labels = tmp_path / coordinates
-        assert main(["segment", "run", "--input", str(frames), "--output", str(labels)], 0.0) == 0
-        found = tifffile.imread(labels / "labels.ome.tif")
-        true = tifffile.imread(movie.with_name("truth") / coordinates / "labels_ch0.ome.tif")
-        pairs = zip(true, found, strict=True)
-        precision[coordinates] = [match_cells(*pair).average_precision for pair in pairs]
-
-    assert min(precision["camera"]) > 0.7
-    lost = np.subtract(precision["camera"], precision["specimen"])
-    assert lost.max() <= 0.03

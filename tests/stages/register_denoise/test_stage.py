@@ -195,13 +195,6 @@ def test_transforms_do_not_depend_on_the_denoising(bench, drifting_movie):
     assert contents(denoised)[FILES[0]] != contents(noisy)[FILES[0]]
 
 
-def test_floating_point_frames_stay_so(bench, drifting_pixels, movie_of):
-    movie = movie_of((drifting_pixels[:2] / 1000).astype(np.float32))
-    corrected = frames_in(bench.done("run", movie))
-    assert corrected.dtype == np.float32
-    assert 0 < corrected.mean() < 3
-
-
 def test_a_frame_of_one_value_is_left_as_and_where_it_is_with_warnings(bench, with_one_value):
     result = bench.run("run", with_one_value(2, 7), denoiser="wavelet")
     row = transforms(bench.folder / "out").row(2, named=True)

@@ -2,15 +2,13 @@
 
 import sys
 
-import fastremap
 import numpy as np
 import pytest
 
 from pyscale_stages.contract import Window
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack
-from pyscale_stages.segment.models import import_cellpose
 from pyscale_stages.segment.params import SegmentParams
-from pyscale_stages.truth.matching import Matches, _without_gaps, match_cells
+from pyscale_stages.truth.matching import Matches, match_cells
 
 
 def squares(*corners, values=None):
@@ -64,23 +62,6 @@ def test_cells_match_where_they_share_half_of_their_union(reference, other, matc
         len(np.unique(other)) - 1,
     )
     assert found.average_precision == pytest.approx(precision)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
-def test_as_many_cells_match_as_an_assignment_of_all_to_all_finds(seed):
-    # Without this, its import compiles functions for seconds.
-    import_cellpose(3)
-    from cellpose.metrics import average_precision
-
-    rng = np.random.default_rng(seed)
-    # Cells of a few pixels, so that many pairs lie at an IoU of exactly one half.
-    first = np.kron(rng.integers(0, 30, (12, 12)), np.ones((1, 2))).astype(np.uint16)
-    second = np.where(rng.random(first.shape) < 0.5, first, rng.integers(0, 30, first.shape))
-    found = match_cells(first, second.astype(np.uint16))
-    truth, guess = (fastremap.renumber(each.astype(np.uint16))[0] for each in (first, second))
-    _, matched, _, _ = average_precision(truth, guess, threshold=[0.5, 0.9])
-    assert [found.matched, found.matched_closely] == matched.tolist()
 
 
 def test_close_precision_is_of_all_cells_of_all_frames_and_seg_of_the_true_ones():
@@ -175,26 +156,6 @@ def test_truth_of_another_movie_is_refused(bench, whole, tmp_path, name, images)
     stack.write(tmp_path / name)
     truth = tmp_path if name.endswith(".ome.tif") else tmp_path / name
     bench.refused("check", whole, whole, truth=truth)
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        np.array([[0, 7, 7], [2, 0, 9]], np.uint16),
-        np.array([[0, 2**30, 2**30], [5, 0, 9]], np.uint32),
-        np.array([[3, 2**30], [3, 9]], np.int64),
-        np.array([[-4, 0], [-4, 6]], np.int32),
-        np.zeros((2, 2), np.uint8),
-    ],
-)
-def test_cells_are_numbered_without_gaps_and_background_stays(labels):
-    found = _without_gaps(labels)
-    assert np.array_equal(found == 0, labels == 0)
-    cells = np.unique(labels[labels != 0])
-    assert np.unique(found[found > 0]).tolist() == list(range(1, len(cells) + 1))
-    assert len({*zip(labels.ravel().tolist(), found.ravel().tolist(), strict=True)}) == len(
-        np.unique(labels)
-    )
 
 
 def test_cells_are_matched_where_only_libraries_of_every_stage_are_installed(monkeypatch):

@@ -30,13 +30,6 @@ def test_a_model_is_a_path_or_a_name_in_cellposes_folder_by_setting_or_in_the_ho
     assert models.find_weights("cpsam") == files[2]
 
 
-def test_cellpose_looks_in_the_same_folder(tmp_path, monkeypatch):
-    monkeypatch.delenv(models.MODEL_FOLDER_VARIABLE, raising=False)
-    import cellpose.models
-
-    assert models.model_folder() == cellpose.models.MODEL_DIR
-
-
 def test_an_unknown_model_names_the_known_ones():
     with refused(BadInput):
         models.find_weights("qqqq")

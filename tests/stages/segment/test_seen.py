@@ -57,13 +57,6 @@ def moved(movie):
 
 
 @pytest.mark.slow
-def test_frames_that_were_seen_whole_give_the_same_labels(labels_of, moved):
-    frames = moved[0][1:]
-    seen_whole = labels_of(frames, np.ones_like(frames, np.uint8))
-    assert np.array_equal(seen_whole, labels_of(frames))
-
-
-@pytest.mark.slow
 def test_cells_are_those_of_the_frame_without_its_unseen_strip(labels_of, moved):
     frames, seen = (each[1:] for each in moved)
     labels = [labels_of(frames, given).squeeze()[UNSEEN_PX:] for given in (seen, None)]

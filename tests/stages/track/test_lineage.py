@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.track.detections import Detections
@@ -50,15 +48,3 @@ def test_tracks_that_merge_and_a_split_of_an_unknown_track_are_refused():
     broken = Tracks(detections((0, 1)), np.array([1]), links((1, 9)))
     with refused(BadInput):
         links_of(broken)
-
-
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.data())
-def test_links_make_tracks_that_make_the_same_links(per_frame, data):
-    cells = detections(*((f, i + 1) for f, n in enumerate(per_frame) for i in range(n)))
-    pairs = []
-    for later in range(len(cells)):
-        before = [p for p in range(later) if cells.frame[p] < cells.frame[later]]
-        source = data.draw(st.sampled_from([None, *before]))
-        if source is not None:
-            pairs.append((source, later))
-    assert links_of(tracks_of(cells, links(*pairs))).tolist() == [list(pair) for pair in pairs]

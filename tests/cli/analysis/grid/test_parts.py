@@ -60,18 +60,6 @@ def test_the_parts_are_those_of_calls(grid, calls, builds):
     assert rows == [("network", 3.0, 0.75), ("unattributed", 1.0, 0.25)]
 
 
-def test_each_part_is_compared_with_the_bases(both):
-    assert both.parts.filter(value="cpu")["part_ratio"].null_count() == 5
-    found = dict(both.parts.filter(value="cuda").select("part", "part_ratio").iter_rows())
-    assert found == {
-        "network": pytest.approx(10),
-        "flow_dynamics": 1,
-        "stitch": None,
-        "to_device": 0,
-        "unattributed": pytest.approx(0.5 / 0.7),
-    }
-
-
 def test_what_is_no_faster_bounds_the_ratio(both):
     (row,) = both.unaided.to_dicts()
     assert row["parts"] == ["flow_dynamics", "unattributed", "to_device"]

@@ -46,13 +46,6 @@ def test_the_size_is_that_of_what_the_call_was_given(grid):
     assert json.loads(row["point"]) == {"length_px": "full", "device": "cpu"}
 
 
-def test_the_throughput_of_several_workers_is_the_sum_of_theirs(grid):
-    grid.at(CPU, [9.0, 2.0], [9.0, 4.0])
-    row = only(grid)
-    assert row["throughput_mp_s"] == pytest.approx(row["megapixels"] * (1 / 2 + 1 / 4))
-    assert row["throughput_mp_s"] == pytest.approx(2 * row["megapixels"] / row["steady_s"])
-
-
 def test_the_published_protocol_is_the_mean_and_scatter_of_building_and_calling(grid):
     grid.at(CPU, [3.0, 2.0, 4.0], builds=[1.0, 1.0, 1.0])
     # A model that is built once is not the published protocol.
@@ -72,14 +65,6 @@ def test_a_trial_that_was_tried_again_is_not_timed_unless_asked_for(grid):
     assert (counted["steady_s"], counted["trials"]) == (5, 2)
 
 
-def test_what_a_task_held_and_used_are_medians_over_tasks(grid):
-    for block, peak in enumerate([100, 300, 200], start=1):
-        grid.at(CUDA, [2.0, 1.0], block=block, gpu_own_peak_bytes=peak)
-    row = only(grid)
-    assert (row["gpu_own_peak_bytes"], row["objects"]) == (200, 100)
-    assert row["gpu_peak_bytes"] is None
-
-
 def test_the_worst_comparison_with_the_bases_output_counts(grid):
     for block, score in ((1, 0.98), (2, 0.9)):
         details = {"ap_iou50": 1.0, "ap_iou90": score, "cells_reference": 119, "cells_other": 116}
@@ -87,18 +72,6 @@ def test_the_worst_comparison_with_the_bases_output_counts(grid):
     row = only(grid)
     assert (row["beside_ap_iou50"], row["beside_ap_iou90"]) == (1, 0.9)
     assert (row["beside_objects"], row["beside_objects_base"]) == (116, 119)
-
-
-def test_a_series_is_named_by_what_varies_beside_size_and_device(grid):
-    for batch_size in (1, 8):
-        for point in (CPU, CUDA):
-            grid.at({**point, "batch_size": batch_size, "model": "cyto3"}, [2.0, 1.0])
-    points = grid.found().points
-    assert points["series"].to_list() == ["batch_size 1"] * 2 + ["batch_size 8"] * 2
-    assert points["value"].to_list() == ["cpu", "cuda"] * 2
-    assert points["base"].to_list() == [None, "cpu"] * 2
-    assert points["model"].unique().to_list() == ["cyto3"]
-    assert points["batch_size"].to_list() == [1, 1, 8, 8]
 
 
 def test_a_value_that_is_a_number_says_what_it_counts_and_without_versus_nothing_has_a_base(grid):

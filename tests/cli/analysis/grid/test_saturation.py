@@ -89,11 +89,3 @@ def test_ratios_without_a_ceiling_are_refused_with_the_reason(ratios, reason):
     found = saturation(list(AREA[: len(ratios)]), list(ratios))
     assert found.ceiling is None
     assert reason in found.refused
-
-
-def test_the_unit_of_the_area_and_the_order_of_sizes_change_nothing():
-    ratios = noisy(flattening(11.4, 0.1), 3)
-    found = saturation(list(AREA), ratios)
-    other = saturation(list(AREA[::-1]), ratios[::-1])
-    assert other.ceiling == pytest.approx(found.ceiling)
-    assert other.low == pytest.approx(found.low)

@@ -56,14 +56,6 @@ def test_the_base_is_the_first_value_of_the_suite_and_not_the_first_to_be_measur
     assert found.ratios.select("value", "base").row(0) == ("cuda", "cpu")
 
 
-def test_n_workers_are_compared_with_n_workers(grid):
-    for device, call_s in (("cpu", 8.0), ("cuda", 2.0)):
-        point = {"length_px": 224, "device": device}
-        grid.at(point, [9.0, call_s]).at(point, *[[9.0, 2 * call_s]] * 2)
-    found = grid.found().ratios.filter(measure="steady")
-    assert found.select("workers", "base_s", "value_s").rows() == [(1, 8, 2), (2, 16, 4)]
-
-
 POINT = {"length_px": 1000, "device": "cuda"}
 
 

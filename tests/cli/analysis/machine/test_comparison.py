@@ -1,6 +1,5 @@
 """A test is called slower only where its trials show it, and how much is told where it can be."""
 
-import numpy as np
 import pytest
 
 from pyscale.analysis.machine.comparison import compared_tests, machine_speedups, machines_beside
@@ -71,24 +70,6 @@ def test_what_only_one_did_has_no_verdict(new):
     rows = judged(base, other)
     assert [(row["base_repeats"], row["new_repeats"]) for row in rows] == [(1, None), (None, 1)]
     assert {row["verdict"] for row in rows} == {None}
-
-
-def test_repeats_that_share_a_process_are_not_taken_for_independent(new):
-    """Processes scatter by 30 %, repeats inside one by 1 %; nothing differs between the two."""
-    rng = np.random.default_rng(1)
-
-    def measured():
-        machine = new()
-        for block in range(6):
-            for number in range(20):
-                level_s = rng.lognormal(0, 0.3)
-                repeats_s = level_s * rng.lognormal(0, 0.01, size=6)
-                machine.test(f"test{number:02d}", *repeats_s, inside=block, **BYTES)
-        return machine.side()
-
-    rows = judged(measured(), measured())
-    assert {row["base_repeats"] for row in rows} == {6}
-    assert {row["verdict"] for row in rows} == {"not enough data"}
 
 
 def speedup_of(base, other, **where):

@@ -18,21 +18,6 @@ def on_nodes(machine, *factors, walls_s=STEADY):
         machine.test("particle_write", *times, amount=100.0, unit="B", node=f"node{number}")
 
 
-def test_each_node_is_set_beside_the_median_rate(machine):
-    on_nodes(machine, 1, 1, 2)
-    found = rows(machine)
-    assert list(found[0]) == list(NODE_SCHEMA)
-    assert [(row["node"], row["rate"], row["ratio"]) for row in found] == [
-        ("node1", 100, 1),
-        ("node2", 100, 1),
-        ("node3", 50, 0.5),
-    ]
-    assert {(row["nodes"], row["median_rate"], row["unit"]) for row in found} == {(3, 100, "B")}
-    # Its slowest repeat took 2.04 s, its fastest 1.96 s.
-    assert (found[2]["ratio_low"], found[2]["ratio_high"]) == pytest.approx((1 / 2.04, 1 / 1.96))
-    assert [row["outlier"] for row in found] == [False, False, True]
-
-
 @pytest.mark.parametrize(
     ("factors", "repeats", "outliers"),
     [
@@ -78,20 +63,3 @@ def test_what_one_node_did_or_none_could_is_not_compared(machine):
     found = node_comparison(machine.tests)
     assert found.is_empty()
     assert dict(found.schema) == NODE_SCHEMA
-
-
-def test_steps_of_a_whole_are_not_compared_and_numbers_of_readers_apart(machine):
-    for node in ("node1", "node2"):
-        machine.test("particle_write", 1.0, node=node)
-        machine.test("particle_write", 0.5, node=node, step="flush")
-        for at_once in (1, 2):
-            machine.test("parallel_read_cold", 1.0 / at_once, node=node, at_once=at_once)
-    found = node_comparison(machine.tests)
-    assert found.select("test", "at_once", "node", "step").rows() == [
-        (test, at_once, node, None)
-        for test, at_once in (
-            *(("parallel_read_cold", 1), ("parallel_read_cold", 2), ("particle_write", 1)),
-        )
-        for node in ("node1", "node2")
-    ]
-    assert found["ratio"].to_list() == [1] * 6

@@ -3,6 +3,7 @@
 import polars as pl
 import pytest
 
+from pyscale.analysis.machine.findings import machine_findings
 from pyscale.analysis.machine.tests import TEST_SCHEMA, machine_tests
 from pyscale.store.tables import timing_schema
 
@@ -88,37 +89,6 @@ def test_processes_that_measured_at_once_are_one_trial(machine):
     assert machine.tests.filter(test="read_cold")["cache"].to_list() == ["warm"]
 
 
-def test_whole_tests_of_a_kind_sum_to_one_on_each_node_and_device(machine):
-    for node in ("node1", "node2"):
-        machine.test("particle_write", 1.0, node=node)
-        for at_once in (1, 2):
-            machine.test("parallel_read_cold", 3.0 / at_once, at_once=at_once, node=node)
-    for device, wall_s in ((None, 5.0), ("H200", 0.5)):
-        machine.test("fft_2d", wall_s, kind="kernels", stage=f"kernels_{device}", device=device)
-        machine.test("fft_3d", wall_s * 3, kind="kernels", stage=f"kernels_{device}", device=device)
-    tests = machine.tests
-    sums = tests.group_by("kind", "node", "device").agg(pl.col("percent").sum())
-    assert sums["percent"].to_list() == pytest.approx([1] * 4)
-    assert tests.filter(test="fft_3d")["percent"].to_list() == [0.75, 0.75]
-    # Two readers were another test than one.
-    read = tests.filter(test="parallel_read_cold", node="node1")
-    assert read["percent"].to_list() == pytest.approx([3 / 5.5, 1.5 / 5.5])
-
-
-def test_a_step_is_a_share_of_its_test_and_follows_it(machine):
-    for test in ("particle_write", "cache_copy"):
-        for step, wall_s in ((None, 4.0), ("write", 1.0), ("flush", 2.0)):
-            machine.test(test, wall_s, step=step)
-    tests = machine.tests
-    assert tests.select("test", "step").rows() == [
-        (test, step)
-        for test in ("cache_copy", "particle_write")
-        for step in (None, "write", "flush")
-    ]
-    assert tests["percent"].to_list() == [0.5, 0.25, 0.5] * 2
-    assert tests["whole"].to_list() == [True, False, False] * 2
-
-
 def test_the_steps_of_a_test_add_up_to_it_however_they_scatter(machine):
     machine.test("particle_write", 5.0, 5.0, 8.0, inside=1)
     machine.test("particle_write", 1.0, 4.0, 4.0, step="write", inside=1)
@@ -138,15 +108,6 @@ def test_where_a_test_is_timed_in_steps_alone_they_stand_for_themselves(machine)
     assert tests["whole"].all()
     assert tests["percent"].to_list() == [0.1, 0.6, 0.3]
     assert tests["flags"].to_list() == [["few-repeats"]] * 3
-
-
-def test_the_tests_of_a_stage_with_an_order_of_its_own_keep_it(machine):
-    for test in ("picking", "fft_2d"):
-        machine.test(test, 1.0, **KERNELS)
-    for test in ("particle_write", "metadata_stat"):
-        machine.test(test, 1.0)
-    tests = ["picking", "fft_2d", "metadata_stat", "particle_write"]
-    assert machine.tests["test"].to_list() == tests
 
 
 def test_steps_of_several_threads_may_overlap_and_say_so(machine):
@@ -193,17 +154,6 @@ def test_one_wrong_result_makes_a_test_wrong(machine, judged, wrong):
     assert (row["error"], row["tolerance"]) == (max(0.01, judged.get("error", 0)), 0.1)
 
 
-def test_latencies_and_reads_a_second_are_medians_over_trials(machine):
-    details = [
-        {"latency_p50_s": part, "latency_p95_s": 2 * part, "reads_per_s": 1 / part}
-        for part in (0.5, 0.25, 0.125)
-    ]
-    machine.test("particle_random_read_cold", 1.0, 2.0, 3.0, details=details)
-    row = machine.only()
-    assert (row["latency_p50_s"], row["latency_p95_s"], row["latency_p99_s"]) == (0.25, 0.5, None)
-    assert row["iops"] == 4
-
-
 def test_trials_that_did_not_do_the_same_have_no_common_rate(machine):
     machine.test("particle_write", 1.0, amount=10.0, unit="B", inside=1)
     machine.test("particle_write", 2.0, amount=20.0, unit="B", inside=2)
@@ -211,34 +161,11 @@ def test_trials_that_did_not_do_the_same_have_no_common_rate(machine):
     assert (row["wall_s"], row["amount"], row["rate"]) == (1.5, None, None)
 
 
-def test_nodes_and_devices_are_not_mixed(machine):
-    apart = [
-        (node, hardware, device)
-        for node, hardware in (("a", "old"), ("b", "new"))
-        for device in ("H200 #0", "H200 #1")
-    ]
-    for node, hardware, device in apart:
-        machine.test("fft_2d", 1.0, node=node, hardware=hardware, device=device)
-    assert machine.tests.select("node", "hardware", "device").rows() == apart
-
-
 def test_no_timings_are_no_rows_and_one_of_an_unknown_node_is(machine):
-    found = machine_tests(pl.DataFrame(schema=timing_schema()))
+    none = pl.DataFrame(schema=timing_schema())
+    assert machine_findings(none, {}, measuring=()) is None
+    found = machine_tests(none)
     assert found.is_empty()
     assert dict(found.schema) == TEST_SCHEMA
     machine.test("particle_write", *SIX, node=None, hardware=None)
     assert machine.only()["percent"] == 1
-
-
-def test_a_test_depends_on_what_its_longest_step_does(machine):
-    """Whatever was expected: one that reads little and computes long is not the storage's."""
-    machine.test("disk", 3.0, bottleneck="storage")
-    machine.test("disk", 0.5, step="load", bottleneck="storage")
-    machine.test("disk", 2.5, step="project", bottleneck="memory")
-    machine.test("plain", 1.0, bottleneck="storage")
-    assert machine.tests.select("test", "step", "bottleneck").rows() == [
-        ("disk", None, "memory"),
-        ("disk", "load", "storage"),
-        ("disk", "project", "memory"),
-        ("plain", None, "storage"),
-    ]

@@ -6,9 +6,8 @@ import polars as pl
 import pytest
 
 from madeupreconstruct import ENTRIES, Entry, reconstruction
-from pyscale.analysis.ranks.components import SCALING_SCHEMA, knees
+from pyscale.analysis.ranks.components import knees
 from pyscale.analysis.ranks.reconstruct import reconstruct_findings
-from pyscale_stages.reconstruction import COMPONENTS
 
 DEBLUR = ENTRIES[0]
 
@@ -40,23 +39,6 @@ def speedups(scaling, stage, component):
     return scaling.filter(stage=stage, component=component)["speedup"].to_list()
 
 
-def test_there_is_a_row_for_each_component_of_each_entry_at_each_n(scaling):
-    assert scaling.schema == pl.Schema(SCALING_SCHEMA)
-    assert scaling.height == len(ENTRIES) * 4 * 7
-    assert scaling["stage"].unique(maintain_order=True).to_list() == [e.stage for e in ENTRIES]
-
-
-def test_the_denoiser_scales_perfectly_for_its_work_and_the_gradient_not_at_all(scaling):
-    assert speedups(scaling, "deblur_256", "gradient") == pytest.approx([1, 1, 1, 1])
-    expected = [1, *(count / 1.5625 for count in (2, 4, 8))]
-    assert speedups(scaling, "deblur_256", "denoiser") == pytest.approx(expected)
-    denoiser = scaling.filter(component="denoiser")
-    known = denoiser["normalised_efficiency"].drop_nulls().to_list()
-    assert known == pytest.approx([1] * 11)
-    volume = one(scaling, stage="volume_256", component="denoiser", workers=8)
-    assert volume["efficiency"] == pytest.approx(1 / 1.25**3)
-
-
 def test_nothing_is_so_many_times_faster_than_what_one_rank_does_not_do(scaling):
     for component in ("communication", "gather", "barrier"):
         assert speedups(scaling, "deblur_256", component) == [None] * 4
@@ -82,38 +64,6 @@ def test_no_number_is_infinite_or_none_at_all(scaling):
     for table in (scaling, uneven, patchy):
         for name in table.select(pl.col(pl.Float64)).columns:
             assert all(map(math.isfinite, table[name].drop_nulls())), name
-
-
-def test_the_baseline_is_the_fewest_ranks_that_hold_the_image(scaling):
-    alone = one(scaling, stage="deblur_512", component="total", workers=1)
-    assert (alone["seconds"], alone["speedup"], alone["repeats"]) == (None, None, 0)
-    assert "exhausted" in alone["flags"]
-    eight = one(scaling, stage="deblur_512", component="total", workers=8)
-    two = one(scaling, stage="deblur_512", component="total", workers=2)
-    assert (two["baseline_workers"], two["speedup"], two["efficiency"]) == (2, 1, 1)
-    assert eight["speedup"] == pytest.approx(two["seconds"] / eight["seconds"])
-    assert eight["efficiency"] == pytest.approx(eight["speedup"] * 2 / 8)
-    # Two ranks cut the image as eight do.
-    assert eight["normalised_efficiency"] == pytest.approx(eight["efficiency"])
-
-
-def test_shares_of_the_components_leave_the_rest_and_work_counts_in_the_total_too(scaling):
-    own = scaling.filter(stage="deblur_256", workers=8)
-    parts = own.filter(pl.col("component").is_in(COMPONENTS))
-    assert sum(parts["share"]) == pytest.approx(1 - DEBLUR.rest)
-    assert one(own, component="objective")["share"] is None
-    total, gradient = (one(own, component=name) for name in ("total", "gradient"))
-    assert total["share"] == 1
-    assert total["normalised_efficiency"] == pytest.approx(total["efficiency"] * 1.5625)
-    assert gradient["normalised_efficiency"] is None
-
-
-def test_losses_of_the_components_are_that_of_the_total_but_for_the_rest():
-    own = scale(DEBLUR, slowest=1.4, scatter=0.0).filter(workers=8)
-    total = one(own, component="total")
-    parts = sum(own.filter(pl.col("component").is_in(COMPONENTS))["loss_s"])
-    assert parts == pytest.approx(total["loss_s"] * (1 - DEBLUR.rest))
-    assert total["loss_s"] == pytest.approx(total["seconds"] * (1 - total["efficiency"]))
 
 
 def test_six_trials_give_intervals_about_the_median_and_fewer_give_none():
@@ -149,15 +99,6 @@ def test_trials_that_were_tried_again_are_left_out_unless_asked_for():
     assert (row["repeats"], row["flags"]) == (6, "other-work,retried-counted")
 
 
-def test_one_wild_trial_moves_neither_seconds_nor_speedup():
-    table = reconstruction([DEBLUR], ranks=(1, 2), scatter=0.0)
-    is_wild = (pl.col("workers") == 2) & (pl.col("block") == 2)
-    wild = table.with_columns(wall_s=pl.col("wall_s") * pl.when(is_wild).then(5).otherwise(1))
-    usual, found = (one(scaling_of(each), component="total", workers=2) for each in (table, wild))
-    for name in ("seconds", "mean_seconds", "speedup"):
-        assert found[name] == pytest.approx(usual[name])
-
-
 def test_a_baseline_of_which_all_trials_were_tried_again_is_none():
     table = reconstruction([DEBLUR], ranks=(1, 2, 4)).with_columns(
         attempt=pl.when(pl.col("workers") == 1).then(2).otherwise(1)
@@ -174,12 +115,6 @@ def test_an_entry_of_which_nothing_ran_has_rows_without_times():
     assert never.height == 4 * 7
     assert never["seconds"].null_count() == never["baseline_workers"].null_count() == never.height
     assert found.filter(stage="deblur_256", component="total")["speedup"].null_count() == 0
-
-
-def test_there_is_an_answer_for_each_entry_in_the_order_of_the_suite():
-    entries = [Entry(f"deblur_{number}") for number in range(9)]
-    answers = knees(scale(*entries, ranks=(1, 2), repeats=1))
-    assert [answer.row["stage"] for answer in answers] == [entry.stage for entry in entries]
 
 
 def test_what_limits_is_told_with_its_share_of_all_losses_and_is_never_the_objective():

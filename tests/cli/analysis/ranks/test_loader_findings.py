@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from madeuploader import ENTRIES, Entry, entries_like, loading
-from pyscale.analysis.ranks.loader import RANK_SCHEMA, loader_findings
+from pyscale.analysis.ranks.loader import loader_findings
 from pyscale.store.ranktables import loading_schema
 
 POOL8 = Entry("pool8", 640.0, 7.2)
@@ -30,12 +30,6 @@ def test_the_advice_is_the_fastest_that_keeps_the_diversity(keep, stage):
     assert advice.given_up == pytest.approx(1 - advice.row["patches_per_s"] / 900)
     front = {"pool1", "pool2", "pool4", "pool16", "pool16_workers8"}
     assert set(found.points.filter("on_front")["stage"]) == front
-
-
-def test_there_is_advice_for_each_n_and_the_last_is_for_the_most_ranks():
-    found = find(ranks=(1, 4))
-    assert [advice.row["workers"] for advice in found.advised] == [1, 4]
-    assert found.advice == found.advised[1]
 
 
 def test_points_that_may_be_as_fast_are_named():
@@ -91,19 +85,6 @@ def test_factories_and_readers_with_equal_settings_are_held_against_each_other(c
 )
 def test_other_settings_and_what_failed_are_set_beside_nothing(change):
     assert find(POOL8, *entries_like(POOL8, [change])).same_patches == ()
-
-
-def test_each_rank_has_a_row_that_names_all_its_nodes():
-    ranks = find(POOL8, ranks=(2,), slowest=0.5, nodes=2).ranks
-    assert ranks.columns == list(RANK_SCHEMA)
-    assert ranks.select("workers", "rank", "node", "repeats").rows() == [
-        (2, 0, "node1", 6),
-        (2, 1, "node2", 6),
-    ]
-    assert ranks["patches_per_s"].to_list() == pytest.approx([640, 320])
-    moved = pl.when(pl.col("block") == 2).then(pl.lit("node7")).otherwise("node")
-    table = loading([POOL8], ranks=(1,)).with_columns(node=moved)
-    assert loader_findings(table, keep=0.5).ranks["node"].to_list() == ["node1,node7"]
 
 
 def test_a_rank_is_summed_up_over_the_trials_that_count():

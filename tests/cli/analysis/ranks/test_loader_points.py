@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from madeuploader import GIB, Entry, loading
-from pyscale.analysis.ranks.loader import POINT_SCHEMA, loader_points, loader_trials
+from pyscale.analysis.ranks.loader import loader_points, loader_trials
 
 ONE = Entry("one", 500.0, 4.0)
 
@@ -36,35 +36,12 @@ def test_batches_that_no_block_device_gave_are_flagged(asked, stored, flagged):
     assert ("from-memory" in flags(table)) is flagged
 
 
-def test_the_rate_is_the_inverse_of_the_median_time_of_a_patch():
-    row = only(loading([ONE], ranks=(1,), scatter=0.02))
-    assert list(row) == list(POINT_SCHEMA)
-    assert row["patches_per_s"] == pytest.approx(500)
-    # The extremes of six enclose the median in 96.9 % of cases.
-    assert row["patches_per_s_low"] == pytest.approx(500 / 1.02)
-    assert row["patches_per_s_high"] == pytest.approx(500 / 0.98)
-    assert (row["repeats"], row["failed"], row["error"], row["flags"]) == (6, 0, None, "")
-
-
 def test_five_trials_give_no_interval_and_the_row_says_so():
     table = loading([ONE], ranks=(2,), repeats=5)
     row = only(table)
     assert row["patches_per_s"] == pytest.approx(2 * 500 * 0.95 * 0.9)
     assert [row[name] for name in row if name.endswith(("_low", "_high"))] == [None] * 8
     assert flags(table) == ["few-repeats"]
-
-
-def test_what_was_measured_stands_beside_what_was_inferred():
-    row = only(loading([ONE], ranks=(2,), slowest=0.8, together=0.7))
-    quotient = [f"effective_over_inferred{end}" for end in ("", "_low", "_high")]
-    rates = [row[f"{name}_per_s"] for name in ("inferred", "aggregate", "patches")]
-    assert rates == pytest.approx([2 * 400, 900, 2 * 400 * 0.7])
-    assert [row[name] for name in quotient] == pytest.approx([0.7] * 3)
-    # With one rank nothing is inferred, and nobody straggles.
-    row = only(loading([ONE], ranks=(1,)))
-    assert row["inferred_per_s"] == row["patches_per_s"]
-    names = (quotient[0], "slowest_rank", "straggling", "step_p50_s")
-    assert [row[name] for name in names] == [None] * 4
 
 
 @pytest.mark.parametrize(("slowest", "flagged"), [(0.81, False), (0.79, True)])
@@ -103,13 +80,6 @@ def test_of_two_middle_trials_the_slower_says_how_far_a_rank_is_behind():
     assert straggling == pytest.approx([2 / 3, 0])
 
 
-def test_one_slow_trial_changes_no_rate():
-    table = loading([ONE], ranks=(1,), repeats=7)
-    slowest = loader_trials(table).sort("patches_per_s")["block"][0]
-    row = only(three_times(table, "free_wall_s", block=slowest))
-    assert row["patches_per_s"] == pytest.approx(500)
-
-
 @pytest.mark.parametrize(
     ("column", "value", "told"),
     [
@@ -125,16 +95,6 @@ def test_one_trial_of_seven_tells_the_fewest_cores_the_most_memory_and_doubts(co
     row = only(table.with_columns(of_one))
     assert {name: row[name] for name in told} == told
     assert row["patches_per_s"] == pytest.approx(500, rel=0.01)
-
-
-def test_a_configuration_that_failed_is_a_row_with_its_error():
-    table = loading([ONE, Entry("bad", 1.0, 1.0, error="no such file: b.svs")], ranks=(1, 2))
-    found = points(table).filter(stage="bad")
-    assert found.select("workers", "repeats", "failed", "error", "flags").rows() == [
-        (workers, 0, 6, "no such file: b.svs", "failed-trials") for workers in (1, 2)
-    ]
-    assert found["patches_per_s"].null_count() == 2
-    assert set(found["num_workers"]) == {2}
 
 
 @pytest.mark.parametrize(
@@ -180,9 +140,3 @@ def test_training_is_fed_where_the_interval_leaves_no_doubt(consumed, repeats, f
     entry = Entry("one", 500.0, 4.0, consumed_per_s=consumed)
     row = only(loading([entry], ranks=(1,), scatter=0.02, repeats=repeats))
     assert (row["consumed_per_s"], row["feeds"]) == (consumed and pytest.approx(consumed), feeds)
-
-
-def test_the_rows_are_in_the_order_of_the_suite():
-    entries = [Entry("z", 500.0, 4.0), Entry("a", 600.0, 3.0)]
-    found = points(loading(entries, ranks=(1, 2)))
-    assert found.select("stage", "workers").rows() == [("z", 1), ("z", 2), ("a", 1), ("a", 2)]

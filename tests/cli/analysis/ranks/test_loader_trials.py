@@ -2,8 +2,6 @@
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from madeuploader import ENTRIES, GIB, Entry, loading
 from pyscale.analysis.ranks.loader import loader_trials, node_use
@@ -37,29 +35,6 @@ def test_the_effective_rate_is_that_of_steps_and_not_that_of_ranks_apart():
     assert row["step_p50_s"] is None
 
 
-def test_the_step_takes_as_long_as_the_rank_that_took_longest():
-    table = of_ranks(2)
-    late = pl.when(pl.col("rank") == 0).then(2 * pl.col("together_wall_s"))
-    table = table.with_columns(together_wall_s=late.otherwise("together_wall_s"))
-    patches = table["together_patches"].sum()
-    assert only(table)["patches_per_s"] == pytest.approx(patches / table["together_wall_s"].max())
-
-
-def test_waits_and_steps_are_those_of_the_rank_where_they_are_longest():
-    table = of_ranks(2, slowest=0.5)
-    row = only(table)
-    assert row["wait_p99_s"] == table.filter(rank=1)["free_wait_p99_s"].item()
-    assert row["wait_p99_s"] > table.filter(rank=0)["free_wait_p99_s"].item()
-    apart = table.with_columns(
-        together_step_p95_s=pl.Series([0.3, 0.2]), together_copy_mean_s=pl.Series([0.02, 0.05])
-    )
-    row = only(apart)
-    assert (row["step_p95_s"], row["copy_s_per_batch"]) == (0.3, 0.05)
-    # Of ranks that are as slow the first is named.
-    table = of_ranks(3, slowest=1.0)
-    assert only(table)["slowest_rank"] == only(table.reverse())["slowest_rank"] == 0
-
-
 def test_a_node_needs_the_memory_of_all_its_ranks_and_that_of_one_is_unknown_of_all():
     # Ranks 0 and 2 are on the first node, rank 1 is on the second.
     row = only(of_ranks(3, nodes=2))
@@ -86,31 +61,6 @@ def test_ranks_with_slides_of_their_own_are_as_diverse_as_all_of_these():
     assert (row["slides_per_batch"], row["distance_px"]) == (7, 200)
 
 
-@pytest.mark.slow
-@given(st.lists(st.lists(st.integers(1, 50), min_size=1, max_size=6), min_size=1, max_size=5))
-def test_effective_slides_are_the_inverse_of_simpsons_index_over_all_ranks(counts):
-    """Of patches that each rank took from each of its slides; all ranks take as many."""
-    shares = [[count / sum(own) for count in own] for own in counts]
-    each = [1 / sum(share**2 for share in own) for own in shares]
-    table = of_ranks(len(counts)).with_columns(effective_slides=pl.Series(each))
-    over_all = 1 / sum((share / len(counts)) ** 2 for own in shares for share in own)
-    assert only(table)["effective_slides"] == pytest.approx(over_all)
-
-
-def test_what_is_read_for_a_patch_is_of_all_ranks():
-    row = only(of_ranks(2, slowest=0.5))
-    assert row["read_bytes_per_patch"] == 40_000
-    assert row["storage_bytes_per_s"] == pytest.approx(36_000 * (800 + 400))
-    assert row["cpu_s_per_patch"] == pytest.approx(0.002)
-    table = of_ranks(2).with_columns(
-        free_patches=pl.Series([100, 300]),
-        free_storage_read_bytes=pl.Series([1000, 7000]),
-        free_cpu_s=pl.Series([1.0, 5.0]),
-    )
-    row = only(table)
-    assert (row["storage_read_bytes_per_patch"], row["cpu_s_per_patch"]) == (20, 0.015)
-
-
 def test_the_checksum_of_ranks_tells_which_rank_delivered_what():
     table = of_ranks(2)
     one, other = (
@@ -123,13 +73,6 @@ def test_the_checksum_of_ranks_tells_which_rank_delivered_what():
     assert only(of_ranks(1))["checksum"] == POOL4.checksum
     missing = table.with_columns(checksum=pl.Series(["a", None]))
     assert only(missing)["checksum"] is None
-
-
-def test_training_on_all_ranks_takes_what_each_takes():
-    table = loading([Entry("fed", 500.0, 4.0, consumed_per_s=300.0)], ranks=(2,), repeats=1)
-    row = only(table)
-    assert (row["consumed_per_s"], row["consumer"]) == (600, "as the user said")
-    assert only(of_ranks(2))["consumed_per_s"] is None
 
 
 def test_a_trial_in_which_one_rank_failed_or_left_no_record_measured_nothing():

@@ -46,14 +46,6 @@ def test_nothing_beats_a_point_on_the_front_and_such_a_point_beats_each_other(po
     assert front(points[::-1]) == found
 
 
-@given(POINTS, st.data())
-def test_a_point_that_is_beaten_changes_nothing(points, data):
-    speed, slides = data.draw(st.sampled_from(points))
-    found = front(points)
-    assert front([*points, (speed - 1, slides)]) == found
-    assert front([(speed, slides - 1), *points]) == found
-
-
 @given(POINTS, st.floats(0.01, 1.0))
 def test_the_most_diverse_point_always_keeps_the_diversity(points, keep):
     found = with_front(table(list(points)), keep=keep)

@@ -44,24 +44,6 @@ def test_the_scaling_of_the_reference_has_the_published_columns(published, scali
         assert (100 * both[ours]).to_list() == pytest.approx(both[told].to_list(), rel=5e-4)
 
 
-def test_components_of_the_reference_are_compared_each_with_its_own_time(published, scaling):
-    assert list(scaling.columns) == list(SCALING_SCHEMA)
-    times = published.rename({"image_size": "size_px", "gpus": "workers"})
-    columns = {"gradient": "physics_s", "denoiser": "denoise_s", "overhead": "overhead_s"}
-    for component, name in columns.items():
-        own = scaling.filter(component=component).join(times, on=["size_px", "workers"])
-        assert own["seconds"].to_list() == own[name].to_list()
-        first = own.sort("workers").group_by("size_px").agg(pl.col(name).first().alias("first"))
-        expected = own.join(first, on="size_px", maintain_order="left")
-        quotients = (expected["first"] / expected[name]).to_list()
-        assert own["speedup"].to_list() == pytest.approx(quotients)
-    shares = scaling.filter(pl.col("component") != "total").group_by("stage", "workers")
-    assert shares.agg(pl.col("share").sum())["share"].to_list() == pytest.approx([1] * 20, rel=1e-4)
-    # Nothing that was published scales less than what is neither physics nor denoiser.
-    overhead = scaling.filter(component="overhead", workers=64)
-    assert overhead["speedup"].to_list() == pytest.approx([1, 1, 1], rel=0.03)
-
-
 def test_gpus_at_the_knee_are_advised(scaling):
     answers = knees(scaling)
     advised = {answer.row["size_px"]: answer.row["workers"] for answer in answers}

@@ -7,7 +7,6 @@ from polars.testing import assert_frame_equal
 from madeupreconstruct import ENTRIES, Entry, reconstruction
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.ranks.reconstruct import (
-    POINT_SCHEMA,
     reconstruct_findings,
 )
 from pyscale.store.ranktables import reconstruction_schema
@@ -39,61 +38,6 @@ def point(found, **which):
     rows = found.points.filter(**which)
     assert rows.height == 1
     return rows.row(0, named=True)
-
-
-def test_a_point_tells_its_iteration_and_what_passes_between_ranks(findings):
-    assert findings.points.schema == pl.Schema(POINT_SCHEMA)
-    row = point(findings, stage="deblur_256", workers=8)
-    wall_s = (0.05 + 0.15625 + 0.042) / (1 - DEBLUR.rest)
-    assert row["wall_s"] == pytest.approx(wall_s)
-    assert row["wall_s_low"] < wall_s < row["wall_s_high"]
-    assert row["collectives_share"] == pytest.approx(0.042 / wall_s)
-    assert (row["tiles"], row["tiles_balance"], row["backend"]) == (16, 1, "gloo")
-    alone = point(findings, stage="deblur_256", workers=1)
-    assert (alone["collectives_share"], alone["tile_px"], alone["gate"]) == (0, None, None)
-
-
-def test_quality_drifts_against_the_fewest_ranks(findings):
-    row = point(findings, stage="deblur_256", workers=4)
-    drifts = [row[f"psnr{which}_drift_db"] for which in ("", "_interior", "_border")]
-    assert drifts == pytest.approx([-0.01, 0.0, -0.05])
-    # With two ranks as the fewest there is no other image to drift from.
-    row = point(findings, stage="deblur_512", workers=4)
-    assert (row["baseline_workers"], row["psnr_drift_db"]) == (2, 0)
-    assert row["deviation_border"] == 2e-2
-
-
-def test_a_point_that_memory_was_not_enough_for_says_so(findings):
-    row = point(findings, stage="deblur_512", workers=1)
-    assert (row["repeats"], row["failed"], row["exhausted"]) == (0, 6, True)
-    assert row["error"] == "memory ran out on rank 0 on node1"
-    assert row["flags"] == "failed-trials,exhausted"
-    unknown = ("wall_s", "collectives_share", "balance", "psnr_db", "gate", "shape")
-    assert [row[name] for name in unknown] == [None] * len(unknown)
-
-
-def test_the_largest_size_that_fits_is_told_for_each_n(findings):
-    own = findings.largest.filter(family="deblur")
-    assert own["workers"].to_list() == [1, 2, 4, 8]
-    assert own["largest_px"].to_list() == [256, 512, 512, 512]
-    assert own["exhausted_px"].to_list() == [512, None, None, None]
-    assert findings.largest["family"].to_list() == ["deblur"] * 4 + ["volume"] * 4
-    # A trial that ran when it was tried again fits.
-    again = reconstruction([DEBLUR], ranks=(1,), repeats=1).with_columns(attempt=2)
-    assert find(again).largest["largest_px"].item() == 256
-    assert of(Entry("never", fits_from=9)).largest["largest_px"].to_list() == [None] * 4
-
-
-def test_ranks_at_the_knee_are_advised(findings):
-    small, large, volume = findings.knees
-    assert [answer.row["stage"] for answer in findings.knees] == [entry.stage for entry in ENTRIES]
-    assert (small.row["workers"], small.following) == (8, None)
-    assert small.limit["component"] == "denoiser"
-    assert small.limit["loss_s"] == pytest.approx(small.margin_loss_s)
-    assert (large.base["workers"], large.row["workers"], large.following) == (2, 8, None)
-    assert large.limit["component"] == "gradient"
-    assert large.margin_loss_s == 0
-    assert (volume.row["problem"], volume.row["size_px"]) == ("tomography_3d", 256)
 
 
 def test_beyond_the_knee_more_ranks_are_faster_and_not_advised():

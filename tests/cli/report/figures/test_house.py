@@ -1,7 +1,6 @@
 import pytest
-from plotnine import aes, geom_point
 
-from pyscale.report.figures.house import Sheet, drawn, figure, in_panels
+from pyscale.report.figures.house import Sheet, figure
 
 
 @pytest.mark.parametrize(
@@ -22,18 +21,6 @@ def test_a_long_name_is_broken_after_an_underscore_and_loses_nothing():
     assert all(line.endswith("_") for line in lines[:-1])
 
 
-def test_a_name_without_a_place_to_break_is_cut():
-    title = Sheet(6, 88).title("x" * 60)
-    assert title.replace("\n", "") == "x" * 60
-    assert max(map(len, title.split("\n"))) < 30
-
-
-def test_each_sentence_of_a_caption_begins_a_line():
-    said = Sheet(1, 88).caption("First " + "word " * 30, "Second.")
-    assert said.count("\n") > 1
-    assert said.endswith("\nSecond.")
-
-
 def test_a_figure_is_as_wide_as_a_journal_asks_and_higher_with_more_to_say():
     size = {}
     for width_mm in (88, 180):
@@ -42,9 +29,3 @@ def test_a_figure_is_as_wide_as_a_journal_asks_and_higher_with_more_to_say():
             size[width_mm, len(sentences)] = plot.theme.getp("figure_size")
         assert size[width_mm, 1][0] * 25.4 == pytest.approx(width_mm)
         assert size[width_mm, 3][1] > size[width_mm, 1][1]
-
-
-def test_a_layer_without_rows_is_left_out():
-    empty = geom_point(aes("x", "y"), in_panels(["x", "y"], [], ["a"]))
-    full = geom_point(aes("x", "y"), in_panels(["x", "y"], [{"panel": "a", "x": 1}], ["a"]))
-    assert drawn(empty, full) == [full]

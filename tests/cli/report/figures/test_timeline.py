@@ -48,12 +48,6 @@ def test_the_trial_of_median_wall_time_is_shown_unless_others_are_asked_for(new_
     assert "median" not in caption(plot)
 
 
-def test_thousands_of_pieces_are_a_picture_in_the_vector_formats(on_nodes):
-    few, many = on_nodes(["segment"], 4), on_nodes(["segment"], 2000)
-    for results, is_picture in ((few, False), (many, True)):
-        assert timeline(results).layers[0].raster is is_picture
-
-
 def test_what_is_not_known_is_said(on_nodes, full):
     with refused(NothingToDrawError):
         timeline(full if full.timeline is None else replace(full, timeline=None))

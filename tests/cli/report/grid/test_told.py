@@ -1,6 +1,5 @@
 """Every sentence on a sweep follows from a number, and is as sure as it is."""
 
-import re
 from dataclasses import replace
 
 import polars as pl
@@ -16,7 +15,6 @@ from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.plots.sizeplots import times
 from pyscale.report.terminal import summary_of
-from pyscale.report.wording import number, ratio
 
 
 def only(results):
@@ -106,26 +104,6 @@ def test_a_gpu_alone_is_to_be_compared_with_the_cpu():
     assert "Only the GPU (CUDA) was measured. To compare with the CPU, use" in told(alone)
 
 
-def test_the_published_protocol_stands_beside_as_mean_and_sd(as_published, both):
-    row = as_published.of(GridFindings).points.row(0, named=True)
-    shown = row_of(as_published, "Every size", "224", "CPU")
-    mean_and_sd = f"{number(row['published_s'])} +/- {number(row['published_sd_s'])}"
-    assert shown["Published protocol (s)"] == f"{mean_and_sd} (3 calls)"
-    assert shown["A call (s)"] == number(row["steady_s"])
-    assert "in building the model and a call" in told(as_published)
-    assert "Published protocol (s)" not in row_of(both, "Every size", "224", "CPU")
-
-
-def test_workers_that_share_a_gpu_are_held_against_one(shared):
-    row = shared.of(GridFindings).sharing.filter(value="cuda").row(0, named=True)
-    said = told(shared)
-    assert f"{ratio(row['gain'])} times as much (95 % interval" in said
-    assert "for each to have its own" not in said
-    table = shared.of(GridFindings).sharing.with_columns(oversubscribed=pl.lit(value=True))
-    crowded = told(changed(shared, sharing=table))
-    assert ", with too few GPUs or cores for each to have its own: " in crowded
-
-
 def test_devices_that_cannot_be_compared_are_not_said_to_be_one(both):
     sweep = only(both)
     empty = sweep.grid.ratios.clear()
@@ -160,16 +138,6 @@ def judged(results, **columns):
     grid = replace(sweep.grid, points=sweep.grid.points.with_columns(**columns))
     trusted = trust_in_sweep(replace(sweep, grid=grid))
     return trusted.grade, "; ".join((*trusted.reasons, *trusted.notes))
-
-
-def test_points_without_a_doubt_can_be_trusted_and_few_trials_leave_them_untested(both, thin):
-    trust, reasons = judged(both)
-    assert trust == "yes"
-    assert "outputs of GPU (CUDA) agree by 0.9925 or more" in reasons
-    assert reasons.startswith("6 trials of each; ")
-    trust, reasons = judged(thin)
-    assert trust == "untested"
-    assert reasons == "only 1 trial; outputs not compared"
 
 
 def test_outputs_that_were_compared_at_some_sizes_leave_a_grid_untested(both):
@@ -218,13 +186,3 @@ def test_the_count_of_objects_is_marked_in_the_report(doubted, tmp_path):
     write_csv(tmp_path, doubted)
     assert pl.read_csv(tmp_path / "benchmark_points.csv")["result_doubted"].sum() == 1
     assert CODE in write_page(tmp_path, doubted).read_text()
-
-
-def test_a_stage_over_n_beside_a_grid_keeps_its_sections(mixed, tmp_path):
-    text = write_page(tmp_path, mixed).read_text()
-    sections = set(re.findall(r'<section id="(.*?)"', text))
-    assert {"grid", "results", "request", "where", "laws"} <= sections
-    told = seen(text)
-    assert "segment (model cyto3) at 4 sizes (224 to 1792 px)" in told
-    assert "track at N = 1 and 2 workers" in told
-    assert text.count('name="amount" value="absolute"') == 1

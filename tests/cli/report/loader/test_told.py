@@ -8,19 +8,14 @@ import pytest
 from asread import seen
 from atleastone import some
 from madeuploader import ENTRIES, consuming, entries_like, made_up
-from pyscale.analysis.flags import flags_of
 from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.trust import trust_in_loading
-from pyscale.references.files import all_references
-from pyscale.references.matchingranks import matching_loading
 from pyscale.report.figures import loader_pareto
 from pyscale.report.kinds import sections_of
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.ranks.loader import names_of, same, to_paste
 from pyscale.report.wording import number
-
-BEST = "num_workers=8, pool_size=16"
 
 
 @pytest.fixture(scope="module")
@@ -188,12 +183,6 @@ def test_patches_that_were_not_compared_leave_the_rate_untested():
     assert (trusted.grade, trusted.reasons) == ("untested", ("outputs not compared",))
 
 
-def test_rates_are_published_for_as_many_ranks_alone(tmp_path):
-    known = list(all_references(tmp_path).values())
-    two = made_up(ENTRIES, ranks=(2,)).of(LoaderFindings)
-    assert matching_loading(known, two.points) == []
-
-
 def test_many_ranks_are_left_to_the_csv(tmp_path):
     text = write_markdown(tmp_path, made_up(ranks=(4, 8), repeats=1)).read_text()
     assert "`benchmark_loader_ranks.csv`" in text
@@ -227,8 +216,3 @@ def test_names_hold_what_differs_and_nothing_else(varied, names):
     alike, *_ = same(points)
     assert "num_workers=2" in alike
     assert not any(f"{name}=" in alike for one in varied for name in one)
-
-
-def test_flags_are_split_at_commas():
-    assert flags_of({"flags": ""}) == []
-    assert flags_of({"flags": "few-repeats,drift"}) == ["few-repeats", "drift"]

@@ -1,6 +1,5 @@
 """Sentences on one machine, on several nodes, and on stages beside their storage."""
 
-import re
 from dataclasses import replace
 
 import polars as pl
@@ -87,13 +86,6 @@ def test_tests_without_a_known_result_are_not_called_right(bench):
     assert trust_in_tests(rows).reasons == ("every test that ran has an interval",)
 
 
-def test_the_place_has_names(bench):
-    found = told.place(bench)
-    assert found["Filesystem"] == "nfs4"
-    cached = told.place(replace(bench, place={"cache_scheduler": "none"}))
-    assert cached == {"Cache folder: I/O scheduler": "none"}
-
-
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
@@ -117,18 +109,6 @@ def test_the_terminal_says_what_was_measured_and_what_makes_it_doubtful(one):
     assert "disturbed (everywhere): Other work" in printed(
         summary_of(replace(one, configurations=beside_others))
     )
-
-
-def test_a_pipeline_beside_keeps_its_sections_and_no_machine_entry_in_them(beside, tmp_path):
-    text = write_page(tmp_path, beside).read_text()
-    assert {"machine", "results", "request", "where"} <= set(
-        re.findall(r'<section id="(.*?)"', text)
-    )
-    told = seen(text)
-    assert "register_denoise at N = 1 and 2 workers" in told
-    results = text.partition('<section id="results">')[2].partition("</section>")[0]
-    assert "register_denoise" in results
-    assert "kernels_cpu" not in results
 
 
 def test_many_nodes_are_compared_and_not_each_told(many, tmp_path):

@@ -17,7 +17,6 @@ from pyscale.report.csv import csv_texts
 from pyscale.report.curves import curves
 from pyscale.report.page import tables
 from pyscale.report.page.pictures import Picture, Pictures
-from pyscale.report.page.sections import STAGES_BY_NAME
 from pyscale.report.page.shell import SCRIPTS, asset, prose, script_json
 from pyscale.report.page.write import write_page
 
@@ -85,14 +84,6 @@ def test_names_are_never_taken_for_markup(tmp_path, new_run):
     assert evil not in text
     assert html.escape(evil) in text
     assert any(evil in row["labels"].get("stage", "") for row in data_of(text)["viewer"]["rows"])
-
-
-def test_many_stages_are_counted_and_one_worker_is_one(tmp_path, new_run):
-    run = new_run()
-    for place in range(STAGES_BY_NAME + 1):
-        run.trial(f"stage_{place}", [{"compute": 2.0}])
-    text = seen(page_of(tmp_path, run.results()))
-    assert "7 stages at N = 1 worker, 1 timed trial of each" in text
 
 
 def test_a_run_without_any_record_has_a_page(tmp_path, new_run):

@@ -10,7 +10,6 @@ from madeupreconstruct import ENTRIES, Entry, made_up, reconstruction
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings, reconstruct_findings
 from pyscale.references.files import all_references
 from pyscale.references.matchingranks import matching_reconstruct
-from pyscale.report.dictionary import decibels
 from pyscale.report.figures import component_shares, components
 from pyscale.report.kinds import sections_of
 
@@ -26,12 +25,6 @@ def answers_of(results, name):
 
 def verdict_of(results, name):
     return next(one for one in section(results).answered if one.name == name)
-
-
-def table_of(results, caption):
-    (shown,) = (one for one in section(results).blocks[0].tables if one.caption == caption)
-    columns, rows = shown.header, shown.texts
-    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def changed(entries=ENTRIES, **columns):
@@ -127,16 +120,6 @@ def test_where_every_trial_failed_the_answer_is_its_error():
     assert failed.startswith(f"{name} at N = 2 failed: rank 1 on node1 ")
 
 
-def test_uneven_ranks_wait_and_the_table_says_how_long():
-    uneven = made_up(ENTRIES[:1], ranks=(1, 2), slowest=2.0)
-    *_, row = table_of(uneven, "Balance, exchange and memory")
-    assert row["Balance"] == "0.76"
-    assert row["Waiting"] != "0 %"
-    assert (
-        "ranks share the work unevenly" in verdict_of(uneven, "Colour deblurring, 256 px").reasons
-    )
-
-
 @pytest.fixture
 def published(tmp_path):
     """What is published beside entries at some N, as tables of the page."""
@@ -168,12 +151,6 @@ def test_published_speedups_stand_beside_the_same_problem_size_and_ranks(publish
     assert "Here" not in columns
     assert {row[2] for row in rows} == {"4, over 1", "4, over 2"}
     assert ["2048 px", "iteration", "4, over 1", "2.30 times", "58 %", "90 %"] in rows
-
-
-def test_a_drift_that_rounds_to_nothing_has_no_sign():
-    assert [decibels(value) for value in (-2e-9, 5e-4, -0.01, 0.2)] == [
-        *("0.00", "0.00", "-0.01", "+0.20")
-    ]
 
 
 def test_one_rank_alone_has_a_figure_in_one_column_too():

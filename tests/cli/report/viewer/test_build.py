@@ -5,7 +5,6 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from atleastone import some
 from pyscale.analysis.sidebyside import Side
 from pyscale.references.model import Referred
 from pyscale.report.viewer.build import SideBySide, Source, comparison_table, letter, properties
@@ -18,44 +17,13 @@ def shown(two_runs):
     return viewer(two_runs)
 
 
-def row_of(shown, stage, workers, part=None):
-    wanted = {"stage": stage, "workers": workers, "part": part}
+def row_of(shown, stage, workers):
+    wanted = {"stage": stage, "workers": workers, "part": None}
     return next(row for row in shown.rows if wanted.items() <= row.labels.items())
 
 
 def cells(shown):
     return (cell for row in shown.rows for cell in row.cells if cell is not None)
-
-
-def test_every_configuration_of_every_run_has_its_median_and_interval(shown, full, slower):
-    for place, results in enumerate((full, slower)):
-        for own in some(results.configurations.to_dicts()):
-            cell = row_of(shown, own["stage"], own["workers"]).cells[place]
-            assert (cell.wall_s, cell.wall_s_low, cell.wall_s_high, cell.repeats) == (
-                *(own[name] for name in ("wall_s", "wall_s_low", "wall_s_high", "repeats")),
-            )
-
-
-def test_the_speedup_is_against_each_column_and_none_against_itself(shown):
-    first, second = (cell.speedups for cell in row_of(shown, "segment", 2).cells)
-    assert first[0] is None
-    assert second[1] is None
-    assert (second[0].value, first[1].value) == pytest.approx((1 / 1.4, 1.4))
-
-
-def test_rows_are_grouped_by_n_and_a_stage_stands_before_its_parts(shown):
-    assert list(shown.groups) == ["N = 1", "N = 2", "N = 4", "N = 8"]
-    for rows in shown.groups.values():
-        assert rows[0][1].name == "all stages"
-        assert [shown.rows[place] for place, _ in rows] == [row for _, row in rows]
-    at_two = [row for row in shown.rows if (row.curve, row.group) == ("segment", "N = 2")]
-    assert [row.labels["part"] for row in at_two][:2] == [None, "compute"]
-    assert at_two[-1].labels["part"] == "idle"
-    assert at_two[-1].name == "idle, waiting for the slowest"
-    # Parts that took no time anywhere are left out.
-    parts = {row.labels["part"] for row in shown.rows}
-    assert {"compute", "import", "idle", "merge"} <= parts
-    assert parts.isdisjoint({"container_start", "busy"})
 
 
 def test_a_single_stage_has_no_sum_over_stages(full):
@@ -64,12 +32,6 @@ def test_a_single_stage_has_no_sum_over_stages(full):
     side = Side(full.configurations.filter(only), frozenset(), full.losses.filter(only))
     shown = viewer(SideBySide.of([Source(own.name, own.kind, side)]))
     assert {row.labels["stage"] for row in shown.rows} == {"track"}
-
-
-def test_the_likely_limit_stands_at_whole_stages_only(shown):
-    for row in some(shown.rows):
-        for cell in some(row.cells):
-            assert (cell.tag is not None) == (not row.heads and not row.part)
 
 
 def test_what_limits_one_run_is_not_said_of_another(full):
@@ -84,11 +46,6 @@ def test_an_invalid_configuration_says_so_in_place_of_a_limit(broken):
     (cell,) = row_of(viewer(beside_references(broken)), "track", 4).cells
     assert cell.tag.text == "invalid"
     assert "is not the baseline's" in cell.tag.why
-
-
-def test_a_key_names_its_row_in_the_csv(shown):
-    assert row_of(shown, "segment", 2, "read").key("B") == "B|segment|cpu|2|read"
-    assert row_of(shown, None, 2).key("A") == "A|||2|"
 
 
 def test_columns_are_named_by_letters():

@@ -42,16 +42,6 @@ def cell(shown, name, group="storage", column=0):
     return row(shown, name, group).cells[column]
 
 
-def test_each_node_has_a_column_with_its_hardware_and_folder(shown):
-    assert [(column.id, column.about) for column in shown.columns] == [
-        ("A", "system"),
-        ("B1", "system, node node1"),
-        ("B2", "system, node node2"),
-    ]
-    told = {one.what: one.values for one in shown.properties}
-    assert told["measured folder: filesystem"] == ("nfs4", "nfs4", "nfs4")
-
-
 def test_the_doubts_of_a_test_without_a_likely_bottleneck_are_shown():
     row = {"bottleneck": None, "flags": ["few-repeats", "unstable"]}
     shown = _tag(row)

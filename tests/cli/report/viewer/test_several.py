@@ -25,23 +25,6 @@ def beside(base, new, *, same_movie=True):
     return several(SideBySide.of([source_of(base, alike=MOVIE), source_of(new, alike=other)]))
 
 
-def test_the_first_run_is_the_base_and_every_stage_and_n_has_a_line_with_the_ratio(two_runs):
-    first, second = compared = compared_runs(several(two_runs))
-    assert first.judged is None
-    assert second.judged.summary == ("New is slower for every configuration (1.40 times as long).",)
-    assert second.judged.method is not None
-    lines = verdict_lines(compared)
-    assert [(stage, workers) for stage, workers, _ in lines][:5] == [
-        *(("register_denoise", workers) for workers in (1, 2, 4, 8)),
-        ("segment", 1),
-    ]
-    assert len(lines) == 16
-    for stage, workers, (verdict,) in lines:
-        assert verdict.text == "slower"
-        assert (verdict.ratio[0].text, verdict.ratio[0].column) == ("1.400", "ratio")
-        assert verdict.ratio[0].key == f"B|{stage}|cpu|{workers}|"
-
-
 def test_runs_of_other_stages_and_n_say_what_only_one_has(full, thin):
     without_track = analysed(full.trials.filter(pl.col("stage") != "track"), full.context)
     judged = compared_runs(beside(without_track, thin))[1].judged
