@@ -1,6 +1,6 @@
 """A reference of results that nobody measured, made up."""
 
-from pyscale.references.model import Reference
+from pyscale.analysis.referencemodel import Reference
 
 
 def reference(**changes):

@@ -21,12 +21,12 @@ from pretendedrun import make_run
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
+from pyscale.analysis.referencemodel import Referred
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import ReportOptions, analysed
 from pyscale.evaluation.results import results_of as results_of_folder
 from pyscale.references.files import all_references
 from pyscale.references.matchingranks import matching_loading, matching_reconstruct
-from pyscale.references.model import Referred
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import FILES, RARE_FILES
 from pyscale.report.page import values

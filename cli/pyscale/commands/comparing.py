@@ -37,11 +37,11 @@ from pyscale.report.comparison import (
 from pyscale.report.comparisonview import shown
 from pyscale.report.judged import SHOWN, Row, judged, named, reasons
 from pyscale.report.table import read_wall_times
-from pyscale.report.wording import amount
 from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables
+from pyscale.wording import amount
 
 REGRESSION = 1
 """Exit code where a regression was to be found and was."""

@@ -34,11 +34,11 @@ from pyscale.planning.sweep import Sweep
 from pyscale.planning.traits import measures_alone
 from pyscale.progress.course import usual_s
 from pyscale.progress.statusview import duration
-from pyscale.report.wording import listing
 from pyscale.sbatch.held import held_trials
 from pyscale.sbatch.queued import script_of_job
 from pyscale.slurm.commands import default_partition, sinfo
 from pyscale.store.folder import submissions_of
+from pyscale.wording import listing
 from pyscale_stages.wording import plural
 
 COST = "What it costs where every task runs to its time limit:"

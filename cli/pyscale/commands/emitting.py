@@ -26,12 +26,12 @@ from pyscale.planning.runsettings import settings_for
 from pyscale.planning.sites import Site, load_site
 from pyscale.planning.suite import Suite, suite_names
 from pyscale.planning.traits import measures_alone
-from pyscale.report.wording import listing
 from pyscale.resources import shipped
 from pyscale.runtimes.frozen import frozen_images
 from pyscale.sbatch.jobs import Job
 from pyscale.settings import flag_of
 from pyscale.store.provenance import ImageFile
+from pyscale.wording import listing
 
 SUBMIT_FILE = "submit.sh"
 MEASURING = ("repeats", "cache", "executor", "retries", "keep_outputs")

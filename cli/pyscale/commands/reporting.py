@@ -8,6 +8,7 @@ from pathlib import Path
 from pyscale.analysis.grid.findings import grid_findings_of_table
 from pyscale.analysis.grid.tablepoints import trials_of_sizes
 from pyscale.analysis.machine.tests import machine_tests
+from pyscale.analysis.referencemodel import Loaded
 from pyscale.analysis.walltimes import is_interleaved
 from pyscale.archive.archive import archive
 from pyscale.commands.severalruns import report_several
@@ -25,7 +26,6 @@ from pyscale.evaluation.runreport import report_run
 from pyscale.planning.traits import measures_alone
 from pyscale.references.files import all_references, refuse_unknown
 from pyscale.references.matching import shown_beside
-from pyscale.references.model import Loaded
 from pyscale.report.cryosparclike import Measured, benchmark_files
 from pyscale.report.quality import missed
 from pyscale.report.results import Results

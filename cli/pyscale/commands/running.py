@@ -38,7 +38,6 @@ from pyscale.progress.status import run_status
 from pyscale.report.quality import missed
 from pyscale.report.sentences import not_to_be_trusted
 from pyscale.report.terminal import summary_of
-from pyscale.report.wording import listing
 from pyscale.report.write import PAGE_NAME
 from pyscale.resources import shipped
 from pyscale.runtimes.frozen import freeze_containers
@@ -50,6 +49,7 @@ from pyscale.store.lock import is_locked, run_lock, writer_here, written_by_owne
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.store.retrying import fails_again
 from pyscale.validation.expected import refuse_other_work
+from pyscale.wording import listing
 from pyscale_stages.wording import plural
 
 EXIT_INCOMPLETE = 1

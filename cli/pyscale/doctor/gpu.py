@@ -13,7 +13,7 @@ from pyscale.doctor.examined import is_native
 from pyscale.findings import Finding, ok, problem, refused
 from pyscale.planning.placement import is_apple_silicon, visible_gpus
 from pyscale.planning.plan import Plan
-from pyscale.report.wording import listing
+from pyscale.wording import listing
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.measure.gpus import describe_gpus, gpu_present
 from pyscale_stages.registry import load_stage

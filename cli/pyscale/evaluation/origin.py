@@ -17,12 +17,12 @@ from pyscale.planning.sweep import Sweep
 from pyscale.progress.runqueue import queue_waits_s
 from pyscale.references.workid import work_id_of
 from pyscale.report.context import Command, Node, ReportContext, Work
-from pyscale.report.wording import ABSENT
 from pyscale.resources import shipped
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.tables import Tables
+from pyscale.wording import ABSENT
 from pyscale_stages.contract import Device, Method
 from pyscale_stages.registry import load_stage
 

@@ -19,6 +19,7 @@ from pyscale.analysis.losses import loss_table
 from pyscale.analysis.machine.findings import machine_findings
 from pyscale.analysis.measured import measured_points, measured_trials
 from pyscale.analysis.ranks.findings import rank_findings
+from pyscale.analysis.referencemodel import Loaded
 from pyscale.analysis.resource_request import request_of
 from pyscale.analysis.scaling import OVER_N, configurations
 from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_costs
@@ -42,7 +43,6 @@ from pyscale.references.matching import (
     shown_beside,
 )
 from pyscale.references.matchingranks import matching_loading, matching_reconstruct
-from pyscale.references.model import Loaded
 from pyscale.references.workid import size_ids_of
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import curves

@@ -20,9 +20,9 @@ from pyscale.executors.waiting import Group, keep_busy
 from pyscale.interruption import OF_TERMINAL, blocked
 from pyscale.planning.placement import Place, Placement
 from pyscale.processes import is_task, started_for, wait_until_ended
-from pyscale.report.wording import listing
 from pyscale.store.records import TaskOrder
 from pyscale.store.taskfiles import write_order
+from pyscale.wording import listing
 from pyscale_stages.contract import TaskError
 
 CONTAINER_PROGRAMS = ("starter", "starter-suid")

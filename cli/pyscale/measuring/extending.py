@@ -11,9 +11,9 @@ from pyscale import DISTRIBUTION
 from pyscale.errors import UserError
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sweep import Scaled, Sweep, block_order, refuse_more_ranks_than_slides
-from pyscale.report.wording import listing
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import code_commit, read_provenance
+from pyscale.wording import listing
 from pyscale_stages.wording import plural
 
 

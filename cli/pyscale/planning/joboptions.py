@@ -11,7 +11,7 @@ from pydantic import Field
 from pyscale.errors import UserError
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Request, Site
-from pyscale.report.wording import listing
+from pyscale.wording import listing
 from pyscale_stages.contract import Device, Record, Stage
 
 DEFAULT_TIME_MIN = 60

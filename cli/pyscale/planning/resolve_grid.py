@@ -16,8 +16,8 @@ from pyscale.planning.placement import is_apple_silicon, visible_gpus
 from pyscale.planning.sites import Site
 from pyscale.planning.suite import ALL_CORES, GridValue, Suite, load_suite
 from pyscale.planning.traits import meets
-from pyscale.report.wording import listing
 from pyscale.settings import Settings
+from pyscale.wording import listing
 from pyscale_stages.contract import Device, Stage
 from pyscale_stages.measure.cpus import first_threads, usable_cpus
 from pyscale_stages.registry import load_stage

@@ -14,9 +14,9 @@ from pyscale.planning.gridaxes import DEVICE, THREADS
 from pyscale.planning.resolve_grid import BRIEF
 from pyscale.planning.suite import ALL_CORES, Suite, load_suite, suite_of
 from pyscale.planning.traits import DATA, measures_alone
-from pyscale.report.wording import listing
 from pyscale.settings import SET, Settings, SuiteLayer, flag_of, load_settings, users_own
 from pyscale.tomlfile import file_of, parsed
+from pyscale.wording import listing
 from pyscale_stages.wording import did_you_mean
 
 ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker"}

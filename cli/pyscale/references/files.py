@@ -9,9 +9,9 @@ from pathlib import Path
 import polars as pl
 from polars.exceptions import PolarsError
 
+from pyscale.analysis.referencemodel import NAME_PATTERN, Loaded, Reference, compares_devices
 from pyscale.console import talk
 from pyscale.errors import UserError, problems_told, refused_by_disk
-from pyscale.references.model import NAME_PATTERN, Loaded, Reference, compares_devices
 from pyscale.references.testtable import checked_tests
 from pyscale.report.table import read_sizes, read_wall_times
 from pyscale.resources import shipped

@@ -12,8 +12,8 @@ from pyscale.analysis.grid.findings import grid_findings
 from pyscale.analysis.grid.points import SIZE, points_of, series_of
 from pyscale.analysis.grid.samples import samples
 from pyscale.analysis.grid.tablepoints import KINDS
+from pyscale.analysis.referencemodel import Content
 from pyscale.planning.plan import Plan
-from pyscale.references.model import Content
 from pyscale.store.tables import Tables
 
 NOT_NAMED = "of its own"

@@ -9,11 +9,11 @@ import polars as pl
 from pyscale.analysis.findings import PointFindings
 from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
+from pyscale.analysis.referencemodel import GPUS, NUM_WORKERS, Content
 from pyscale.errors import UserError
 from pyscale.planning.plan import Plan
 from pyscale.references.fromgrid import without_path
 from pyscale.references.matchingranks import COMPONENTS
-from pyscale.references.model import GPUS, NUM_WORKERS, Content
 
 
 def of_ranks(plan: Plan, found: Sequence[PointFindings]) -> Content:

@@ -11,6 +11,7 @@ import polars as pl
 from pyscale.analysis.flags import SENTENCES, flags_of
 from pyscale.analysis.grid.points import SIZE
 from pyscale.analysis.ranks.findings import rank_findings
+from pyscale.analysis.referencemodel import WORKERS, Content, Loaded, Reference
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.data.registry import load_registry
@@ -23,7 +24,6 @@ from pyscale.planning.traits import stands_apart
 from pyscale.references.fromgrid import size_sweep
 from pyscale.references.fromranks import of_ranks
 from pyscale.references.fromtests import of_tests
-from pyscale.references.model import WORKERS, Content, Loaded, Reference
 from pyscale.references.workid import work_id_of
 from pyscale.resources import shipped
 from pyscale.store.folder import RunFolder

@@ -9,7 +9,7 @@ import polars as pl
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.machine.processes import process_medians
 from pyscale.analysis.machine.tests import machine_tests
-from pyscale.references.model import TESTS, Content
+from pyscale.analysis.referencemodel import TESTS, Content
 from pyscale.references.workid import size_ids_of
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import Tables

@@ -11,7 +11,8 @@ import polars as pl
 
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.sidebyside import device_names
-from pyscale.references.model import Loaded, Referred
+from pyscale.analysis.referencemodel import Loaded, Referred
+from pyscale.references.testtable import tests_of
 
 NONE = "none"
 """Instead of a reference's name: no reference at all."""
@@ -122,7 +123,7 @@ def matching_tests(
 
     found = []
     for loaded in references:
-        measured = loaded.tests()
+        measured = tests_of(loaded)
         if measured is None:
             continue
         known = measured.join(kinds, on="test", how="left", maintain_order="left").with_columns(

@@ -8,9 +8,9 @@ import polars as pl
 
 from pyscale.analysis.ranks.components import COMPUTED, TOTAL, published_scaling
 from pyscale.analysis.ranks.loader import SETTINGS
+from pyscale.analysis.referencemodel import GPUS, NUM_WORKERS, Loaded, Referred
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 from pyscale.references.matching import is_the_same
-from pyscale.references.model import GPUS, NUM_WORKERS, Loaded, Referred
 
 PUBLISHED_SETTINGS = (NUM_WORKERS, "pool_size", "patches_per_slide", "patches_per_visit")
 """Settings that every table of rates tells; it may tell the others too."""

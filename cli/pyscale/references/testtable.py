@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 from polars.exceptions import PolarsError
 
+from pyscale.analysis.machine.tests import machine_tests
+from pyscale.analysis.referencemodel import Loaded, Reference
 from pyscale.errors import UserError
-from pyscale.references.model import Reference
 from pyscale.store.tables import timing_schema
 
 REQUIRED = ("test", "wall_s")
@@ -48,7 +49,14 @@ def checked_tests(table: pl.DataFrame, path: Path) -> pl.DataFrame:
     return found
 
 
-def as_timings(reference: Reference, table: pl.DataFrame) -> pl.DataFrame:
+def tests_of(loaded: Loaded) -> pl.DataFrame | None:
+    """What follows from a reference's tests of a machine; None where it has none."""
+    if not loaded.reference.has_tests:
+        return None
+    return machine_tests(_as_timings(loaded.reference, loaded.table))
+
+
+def _as_timings(reference: Reference, table: pl.DataFrame) -> pl.DataFrame:
     """Lay a checked table out as a run keeps its timings, so that both are summed up alike."""
     standard = [
         (pl.col(name).fill_null(value) if name in table.columns else pl.lit(value)).alias(name)

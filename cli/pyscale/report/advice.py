@@ -21,7 +21,7 @@ from pyscale.report import scalingkind, sentences
 from pyscale.report.bottomline import BottomLine
 from pyscale.report.curves import Curve
 from pyscale.report.sentences import why_invalid
-from pyscale.report.wording import (
+from pyscale.wording import (
     ABSENT,
     amount,
     coarse,

@@ -25,7 +25,7 @@ from pyscale.report.advice import (
 from pyscale.report.bottomline import BottomLine
 from pyscale.report.bottomview import STYLES, answers, headed
 from pyscale.report.fitted import Fitted, empty_table
-from pyscale.report.wording import ABSENT, grouped, listing
+from pyscale.wording import ABSENT, grouped, listing
 
 TRUSTED: dict[Trust, str] = {
     "yes": "Can be trusted",

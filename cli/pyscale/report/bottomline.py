@@ -17,7 +17,7 @@ from pyscale.analysis.whatif import START_UP
 from pyscale.report.curves import Curve, curves
 from pyscale.report.limits import SHORT, rival
 from pyscale.report.results import Results
-from pyscale.report.wording import (
+from pyscale.wording import (
     at_each_n,
     gib,
     grouped,

@@ -15,7 +15,7 @@ from rich.text import Text
 from pyscale.analysis.advice import Objective
 from pyscale.report.bottomline import NOT_KNOWN, BottomLine, Point, Total
 from pyscale.report.fitted import empty_table
-from pyscale.report.wording import ABSENT, INVALID, listing, number, ratio
+from pyscale.wording import ABSENT, INVALID, listing, number, ratio
 
 CELLS = 8
 """Of a bar, which is full where the speedup is the ideal one."""

@@ -14,7 +14,7 @@ from pyscale.analysis.intervals import CONFIDENCE
 from pyscale.analysis.judging import FALSE_ALARMS, MARGIN, SIDES
 from pyscale.planning.runfacts import Difference
 from pyscale.report.judged import TESTS, TIMES, Row, conclusions, judged_together, named, percent
-from pyscale.report.wording import ABSENT, grouped, listing, quality, score
+from pyscale.wording import ABSENT, grouped, listing, quality, score
 from pyscale_stages.contract import Record
 
 

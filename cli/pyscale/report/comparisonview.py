@@ -38,7 +38,7 @@ from pyscale.report.judged import (
 )
 from pyscale.report.machine.testlabels import not_applicable, rate_parts
 from pyscale.report.page.values import VERSIONS, Cell, Columns, Table, laid_out, numbers, words
-from pyscale.report.wording import ABSENT, INVALID, agreement, interval, number
+from pyscale.wording import ABSENT, INVALID, agreement, interval, number
 
 DIFFERENCE_COLUMNS = ("Difference", "Base", "New")
 STYLES = {"worse": "bold red", "slower": "red", "better": "bold green", "faster": "green"}

@@ -9,7 +9,7 @@ import polars as pl
 
 from pyscale.report.dictionary import declarations
 from pyscale.report.results import Results
-from pyscale.report.wording import grouped
+from pyscale.wording import grouped
 from pyscale_stages.atomic import write_atomically
 
 _ALL = {table: str(told["file"]) for table, told in declarations()["rows"].items()}

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from pyscale.analysis.aggregate import meanings
 from pyscale.analysis.declared import declared
-from pyscale.report.wording import coarse, gib, number, percent, ratio, score
+from pyscale.wording import coarse, gib, number, percent, ratio, score
 from pyscale_stages.contract import Counters
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loading import Loading

@@ -8,7 +8,7 @@ from pyscale.analysis.fits import CurveFits, RankFits
 from pyscale.analysis.laws import WRITTEN, Fit, Optimum, Parameter
 from pyscale.report.curves import Curve
 from pyscale.report.section import Block
-from pyscale.report.wording import few, grouped, listing, titled
+from pyscale.wording import few, grouped, listing, titled
 from pyscale_stages.wording import plural
 
 MEANING = {"f": "serial part f", "sigma": "contention sigma", "kappa": "coherency kappa"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pyscale.analysis.causes import LEAST_GAIN, Cause, Limits
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.whatif import TAKEN_OUT_WHOLE
-from pyscale.report.wording import grouped, listing, number, percent, ratio, resampled_share
+from pyscale.wording import grouped, listing, number, percent, ratio, resampled_share
 
 SHORT = {
     "imbalance": "uneven shares of the work",

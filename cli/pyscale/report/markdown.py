@@ -12,7 +12,7 @@ from pyscale.report.page.sections import sections
 from pyscale.report.page.values import Table
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
-from pyscale.report.wording import ABSENT, grouped
+from pyscale.wording import ABSENT, grouped
 from pyscale_stages.atomic import write_atomically
 
 NAME = "scaling_analysis.md"

@@ -13,8 +13,8 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.context import ReportContext, Work
 from pyscale.report.dictionary import CITED_STATES
 from pyscale.report.results import Results
-from pyscale.report.wording import ABSENT, grouped, listing
 from pyscale.resources import shipped
+from pyscale.wording import ABSENT, grouped, listing
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.wording import plural
 

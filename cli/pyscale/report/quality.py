@@ -21,7 +21,7 @@ from pyscale.report.page.values import (
     words,
 )
 from pyscale.report.results import Results
-from pyscale.report.wording import ABSENT, number, quality, ratio
+from pyscale.wording import ABSENT, number, quality, ratio
 
 UNKNOWN = Work(data=ABSENT, how=ABSENT)
 CAPTION, MEDIANS = "Quality", "Medians over trials"

@@ -16,8 +16,8 @@ from pyscale.analysis.findings import Findings
 from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.losses import GROUP, OfCurve
+from pyscale.analysis.referencemodel import Referred
 from pyscale.analysis.resource_request import Request
-from pyscale.references.model import Referred
 from pyscale.report.comparison import VersionComparison
 from pyscale.report.context import ReportContext
 from pyscale.report.page.pictures import Pictures

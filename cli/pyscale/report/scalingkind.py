@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pyscale.report import wording
+from pyscale import wording
 from pyscale.report.curves import Curve
-from pyscale.report.wording import amount, listing
+from pyscale.wording import amount, listing
 
 Row = dict[str, Any]
 

@@ -10,11 +10,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pyscale.analysis.flags import SENTENCES, flags_of
+from pyscale.analysis.referencemodel import Reference
 from pyscale.analysis.trust import Trust, Trusted
-from pyscale.references.model import Reference
 from pyscale.report.fitted import Fitted, plain, terminal_table
 from pyscale.report.page.values import Cell, Row, Table, cell_text
-from pyscale.report.wording import few
+from pyscale.wording import few
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from pyscale import wording
 from pyscale.analysis.drift import Drift
 from pyscale.analysis.flags import SENTENCES, UNCHECKED, flags_of, flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.report import scalingkind, wording
+from pyscale.report import scalingkind
 from pyscale.report.curves import Curve, curves
-from pyscale.report.wording import (
+from pyscale.wording import (
     INVALID,
     at_each_n,
     growth,

@@ -28,7 +28,7 @@ from pyscale.report.section import summary as summary_of_kind
 from pyscale.report.section import there
 from pyscale.report.validation import lines as validation_lines
 from pyscale.report.warned import said, shortly
-from pyscale.report.wording import ABSENT, agreement, factor, ranged, speedup, wall_time_or_range
+from pyscale.wording import ABSENT, agreement, factor, ranged, speedup, wall_time_or_range
 
 TOO_WIDE = "This table needs a wider terminal; the report has it."
 NO_RESULTS = "No trial has a record, so there are no results."

@@ -9,8 +9,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pyscale.report.results import Results
-from pyscale.report.wording import listing, number
 from pyscale.validation.findings import Measure, StageFinding, ValidationFindings
+from pyscale.wording import listing, number
 from pyscale_stages.atomic import write_atomically
 
 NAME = "validation.json"

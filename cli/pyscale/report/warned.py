@@ -9,7 +9,7 @@ from pydantic import Field
 
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.warned import StageWarning, stage_warnings
-from pyscale.report.wording import grouped, titled
+from pyscale.wording import grouped, titled
 from pyscale_stages.contract import Record
 
 DOUBTED = "the result may be wrong"

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from pyscale.console import talk
 from pyscale.errors import UserError
-from pyscale.report.wording import few, listing
 from pyscale.traces.nextflow import read_nextflow
 from pyscale.traces.sacct import read_sacct
 from pyscale.traces.snakemake import read_snakemake
@@ -23,6 +22,7 @@ from pyscale.traces.trials import (
     stage_names,
     wall_time_table,
 )
+from pyscale.wording import few, listing
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.wording import did_you_mean, plural
 

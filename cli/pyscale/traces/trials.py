@@ -13,8 +13,8 @@ import polars as pl
 
 from pyscale.analysis.lanes import Interval, lanes_of, most_at_once
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
-from pyscale.report.wording import listing
 from pyscale.traces.tasks import TracedTask, without_zone
+from pyscale.wording import listing
 from pyscale_stages.wording import plural
 
 

@@ -25,7 +25,7 @@ from pyscale.report.figures.house import (
     in_panels,
 )
 from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row, Stack, Width
-from pyscale.report.wording import percent
+from pyscale.wording import percent
 
 MARKS = ("o", "s", "^", "D", "P", "v", "X")
 """As `palette.SHAPES`, in the words of matplotlib."""

@@ -32,7 +32,7 @@ from pyscale.report.page.tables import losses
 from pyscale.report.page.values import POINTS, RATIOS, Cell, cell_text
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
-from pyscale.report.wording import (
+from pyscale.wording import (
     ABSENT,
     few,
     listing,

@@ -13,7 +13,7 @@ import polars as pl
 from pyscale.analysis.grid.crossover import Ceiling, Win
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.report.wording import grouped, ratio
+from pyscale.wording import grouped, ratio
 from pyscale_stages.wording import plural
 
 T = TypeVar("T")

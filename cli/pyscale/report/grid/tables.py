@@ -20,7 +20,7 @@ from pyscale.report.page.values import (
     numbers,
     words,
 )
-from pyscale.report.wording import ABSENT, percent, phase, ratio, score, seconds, titled
+from pyscale.wording import ABSENT, percent, phase, ratio, score, seconds, titled
 
 PUBLISHED = "Building the model and a call, mean +/- SD over calls"
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.machine.testlabels import MODES, Row, mode_of
-from pyscale.report.wording import grouped
+from pyscale.wording import grouped
 
 READS = ("particle_sequential", "particle_random", "parallel", "cache", "movie")
 """Beginnings of the names of tests that read, in the report's order."""

@@ -29,7 +29,7 @@ from pyscale.report.machine.testlabels import (
 from pyscale.report.page.values import TESTS, Cell, Value
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
-from pyscale.report.wording import few, grouped, listing, number, ratio
+from pyscale.wording import few, grouped, listing, number, ratio
 from pyscale_stages.wording import plural
 
 HERE = "This machine"

@@ -29,7 +29,7 @@ from pyscale.report.page.values import (
     words,
 )
 from pyscale.report.section import there
-from pyscale.report.wording import ABSENT, grouped, number, phase, ratio
+from pyscale.wording import ABSENT, grouped, number, phase, ratio
 from pyscale_stages.metric import SHARES
 from pyscale_stages.wording import plural
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from pyscale.report.wording import ABSENT, number
+from pyscale.wording import ABSENT, number
 from pyscale_stages.timing import Bottleneck
 
 Row = dict[str, Any]

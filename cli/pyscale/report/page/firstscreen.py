@@ -11,7 +11,7 @@ from pyscale.report.bottomline import BottomLine, Point, StageLine, Total
 from pyscale.report.curves import curves
 from pyscale.report.page.values import CONFIGURATIONS, Cell, Row
 from pyscale.report.results import Results
-from pyscale.report.wording import number, ratio
+from pyscale.wording import number, ratio
 
 MOST_COUNTS = 5
 """More columns of times would not fit the first screen; all stand under Results."""

@@ -30,7 +30,7 @@ from pyscale.report.quality import measured, missed, right, worse
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.warned import said
-from pyscale.report.wording import ABSENT, listing, of_each, titled
+from pyscale.wording import ABSENT, listing, of_each, titled
 from pyscale_stages.wording import plural
 
 STAGES_BY_NAME = 6

@@ -16,7 +16,7 @@ from pyscale.report.charts.chart import Chart
 from pyscale.report.page.bundle import vega_bundle
 from pyscale.report.templating import templates
 from pyscale.report.viewer.model import Viewer
-from pyscale.report.wording import titled
+from pyscale.wording import titled
 
 SCRIPTS = ("save.js", "charts.js", "viewer.js", "page.js")
 """In the order in which they run, after the libraries of the charts."""

@@ -24,7 +24,7 @@ from pyscale.report.page.values import (
 )
 from pyscale.report.palette import PARTS
 from pyscale.report.results import Results
-from pyscale.report.wording import (
+from pyscale.wording import (
     ABSENT,
     INVALID,
     growth,

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from pyscale.analysis import flags
 from pyscale.report.dictionary import WAYS, WORDS, Written, declarations, entry, meaning
-from pyscale.report.wording import ABSENT, number
+from pyscale.wording import ABSENT, number
 from pyscale_stages.contract import Record
 
 Row = dict[str, Any]

@@ -33,7 +33,7 @@ from pyscale.report.plots.plot import (
     told_by,
 )
 from pyscale.report.results import Results
-from pyscale.report.wording import listing
+from pyscale.wording import listing
 
 WHICH = {"curve": "Stage", "workers": "Workers N"}
 RANGES = f"Thin bars: shortest to longest of fewer than {repeats_needed()} trials."

@@ -8,11 +8,11 @@ import polars as pl
 
 from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.laws import Fit
-from pyscale.references.model import Referred
+from pyscale.analysis.referencemodel import Referred
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.plots.plot import Row, ends_of, trials_told
-from pyscale.report.wording import (
+from pyscale.wording import (
     amount,
     efficiency,
     gib,

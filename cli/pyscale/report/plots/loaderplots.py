@@ -17,7 +17,7 @@ from pyscale.report.plots.plot import (
 )
 from pyscale.report.ranks.loader import names_of, short, varied_in
 from pyscale.report.results import Results
-from pyscale.report.wording import number, percent
+from pyscale.wording import number, percent
 
 LABELLED = ("pool_size", "patches_per_slide", "patches_per_visit", "batch_size")
 """Settings that a mark is labelled by, where they differ: there is no room for all."""

@@ -24,7 +24,7 @@ from pyscale.report.machine.testlabels import (
 )
 from pyscale.report.plots.plot import OF_MEDIANS, Along, Plot, Row, Value, ends_of, sure, told_by
 from pyscale.report.results import Results
-from pyscale.report.wording import interval, listing, number, percent, ratio
+from pyscale.wording import interval, listing, number, percent, ratio
 
 KINDS = {"storage": "storage", "decompress": "decompression", "kernels": "compute"}
 MEDIANS = "Marks: medians over trials, each a process of its own."

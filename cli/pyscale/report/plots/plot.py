@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.palette import SHAPES
-from pyscale.report.wording import listing
+from pyscale.wording import listing
 
 Row = dict[str, Any]
 Width = Literal[88, 180]

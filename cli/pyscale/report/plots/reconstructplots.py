@@ -23,7 +23,7 @@ from pyscale.report.plots.plot import (
 )
 from pyscale.report.ranks.images import NAMES, images, milliseconds, timed
 from pyscale.report.results import Results
-from pyscale.report.wording import percent, ratio
+from pyscale.wording import percent, ratio
 from pyscale_stages.reconstruction import COMPONENTS
 
 DRAWN = (TOTAL, *COMPONENTS)

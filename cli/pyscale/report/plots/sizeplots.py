@@ -25,7 +25,7 @@ from pyscale.report.plots.plot import (
     trials_told,
 )
 from pyscale.report.results import Results
-from pyscale.report.wording import (
+from pyscale.wording import (
     ABSENT,
     gib,
     interval,

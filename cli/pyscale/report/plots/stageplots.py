@@ -22,7 +22,7 @@ from pyscale.report.plots.plot import (
 )
 from pyscale.report.quality import with_unit
 from pyscale.report.results import Results
-from pyscale.report.wording import (
+from pyscale.wording import (
     coarse,
     growth,
     interval,

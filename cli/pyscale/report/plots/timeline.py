@@ -11,7 +11,7 @@ from pyscale.report.curves import Curve, curves
 from pyscale.report.palette import PARTS
 from pyscale.report.plots.plot import Row
 from pyscale.report.results import Results
-from pyscale.report.wording import coarse, number, phase
+from pyscale.wording import coarse, number, phase
 
 NAMES = [phase(part) for part in PARTS]
 NOTE = (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyscale.analysis.ranks.components import OBJECTIVE, TOTAL
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.report.page.values import Row
-from pyscale.report.wording import number, titled
+from pyscale.wording import number, titled
 
 PROBLEMS = {
     "colour_deblur": "colour deblurring",

@@ -25,7 +25,7 @@ from pyscale.report.section import (
     doubts_of,
     there,
 )
-from pyscale.report.wording import few, grouped, listing, number, percent, ratio
+from pyscale.wording import few, grouped, listing, number, percent, ratio
 from pyscale_stages.loader.params import SHIPPED
 
 QUESTION = "Can storage feed the GPU?"

@@ -20,7 +20,7 @@ from pyscale.report.page.values import (
     yes_no,
 )
 from pyscale.report.ranks.ranklabels import told_doubts
-from pyscale.report.wording import ABSENT, gib, number, percent
+from pyscale.wording import ABSENT, gib, number, percent
 from pyscale_stages.loading import Loading
 
 HEAD = "Configuration"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pyscale.analysis.flags import flags_of
 from pyscale.report.page.values import Row
-from pyscale.report.wording import at_each_n, listing, of_each
+from pyscale.wording import at_each_n, listing, of_each
 from pyscale_stages.wording import plural
 
 

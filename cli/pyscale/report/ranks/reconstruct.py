@@ -33,7 +33,7 @@ from pyscale.report.section import (
     doubts_of,
     there,
 )
-from pyscale.report.wording import grouped, listing, percent, ratio, titled
+from pyscale.wording import grouped, listing, percent, ratio, titled
 
 QUESTION = "Which component of the reconstruction scales?"
 NOT_TOLD = "Unknown"

@@ -20,7 +20,7 @@ from pyscale.report.page.values import (
 )
 from pyscale.report.ranks.images import NAMES, milliseconds, problem, timed
 from pyscale.report.ranks.ranklabels import told_doubts
-from pyscale.report.wording import ABSENT, percent, ratio, titled
+from pyscale.wording import ABSENT, percent, ratio, titled
 from pyscale_stages.reconstruction import COMPONENTS as PARTS
 
 HEAD = "Reconstruction"

@@ -25,7 +25,7 @@ from pyscale.report.viewer.model import (
     Tag,
     Viewer,
 )
-from pyscale.report.wording import ABSENT
+from pyscale.wording import ABSENT
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from altair.utils.schemapi import debug_mode
 from pyscale.report.charts.chart import Chart, config, layered
 from pyscale.report.palette import colour, curve_colours
 from pyscale.report.viewer.model import Viewer
-from pyscale.report.wording import grouped, interval, number
+from pyscale.wording import grouped, interval, number
 
 DATASET = "side-by-side"
 HEIGHT_PX = 130

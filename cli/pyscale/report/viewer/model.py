@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pyscale.report.machine.testlabels import not_applicable, rate_parts
-from pyscale.report.wording import coarse, grouped, number
+from pyscale.wording import coarse, grouped, number
 from pyscale_stages.contract import Record
 
 Kind = Literal["run", "reference", "table"]

@@ -29,7 +29,7 @@ from pyscale.report.viewer.chart import DATASET, bars
 from pyscale.report.viewer.machines import machine_viewer
 from pyscale.report.viewer.model import Column
 from pyscale.report.viewer.stages import viewer
-from pyscale.report.wording import listing
+from pyscale.wording import listing
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 

@@ -11,9 +11,9 @@ from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.processes import trial_medians
 from pyscale.analysis.machine.sidebyside import MachineSide
+from pyscale.analysis.referencemodel import NOT_TOLD, Reference, Referred
 from pyscale.analysis.sidebyside import Side
 from pyscale.planning.runfacts import hardware
-from pyscale.references.model import NOT_TOLD, Reference, Referred
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide, Source, letter
 

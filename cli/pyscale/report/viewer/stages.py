@@ -13,7 +13,7 @@ from pyscale.report import limits
 from pyscale.report.palette import PARTS
 from pyscale.report.viewer.build import SideBySide, viewer_of
 from pyscale.report.viewer.model import Layout, Note, Row, Tag, Viewer
-from pyscale.report.wording import INVALID, percent, phase
+from pyscale.wording import INVALID, percent, phase
 
 IDLE = "idle, waiting for the slowest"
 WHY_INVALID = (

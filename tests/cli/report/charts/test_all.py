@@ -8,10 +8,10 @@ import pytest
 import vl_convert
 
 from madeupreference import reference
+from pyscale.analysis.referencemodel import Referred
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
-from pyscale.references.model import Referred
 from pyscale.report.charts.all import charts, datasets
 from pyscale.report.context import ReportContext
 

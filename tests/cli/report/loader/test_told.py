@@ -15,7 +15,7 @@ from pyscale.report.kinds import sections_of
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.ranks.loader import names_of, same, to_paste
-from pyscale.report.wording import number
+from pyscale.wording import number
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from madeupreference import reference
-from pyscale.references.model import Referred
+from pyscale.analysis.referencemodel import Referred
 from pyscale.report.curves import curves
 from pyscale.report.plots.curverows import (
     configuration_rows,

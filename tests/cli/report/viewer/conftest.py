@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from madeupreference import reference as made_up
+from pyscale.analysis.referencemodel import Referred
 from pyscale.evaluation.results import analysed
-from pyscale.references.model import Referred
 from pyscale.report.viewer.build import SideBySide, comparison_table
 from pyscale.report.viewer.sources import beside_references, source_of
 

@@ -11,7 +11,6 @@ from pydantic import Field, field_validator
 
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.grid.points import SIZE
-from pyscale.analysis.machine.tests import machine_tests
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 from pyscale_stages.contract import Record
@@ -118,15 +117,6 @@ class Loaded:
         if not compares_devices(self.reference, self.table):
             return ()
         return grid_findings_of_table(self.table, self.reference.name)
-
-    def tests(self) -> pl.DataFrame | None:
-        """What follows from its tests of a machine; None where it has none."""
-        # Here and not above, as that module needs this one.
-        from pyscale.references.testtable import as_timings
-
-        if not self.reference.has_tests:
-            return None
-        return machine_tests(as_timings(self.reference, self.table))
 
 
 class Referred(NamedTuple, Generic[T]):

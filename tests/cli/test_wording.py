@@ -1,6 +1,6 @@
 import pytest
 
-from pyscale.report.wording import (
+from pyscale.wording import (
     ABSENT,
     coarse,
     efficiency,
