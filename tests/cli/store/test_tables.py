@@ -14,8 +14,11 @@ from pyscale.store.tables import (
     RECONSTRUCTION_FILE,
     TIMINGS_FILE,
     build_tables,
+    call_schema,
     read_table,
+    span_schema,
     task_schema,
+    timing_schema,
     write_tables,
 )
 from pyscale.store.taskfiles import read_task
@@ -47,6 +50,18 @@ PARTS = {
     LOADING_FILE: [],
     RECONSTRUCTION_FILE: [],
 }
+
+
+def test_the_tables_have_the_columns_that_they_say(run):
+    tables = build_tables(run)
+    tasks, spans = tables.tasks, tables.spans
+    assert dict(tasks.schema) == task_schema()
+    assert dict(spans.schema) == span_schema()
+    assert dict(tables.calls.schema) == call_schema()
+    assert dict(tables.timings.schema) == timing_schema()
+    assert tasks["windows"].to_list() == [1, 2, 2, 2, 2]
+    assert tasks["task"].to_list() == ["w0", "w0", "w1", "merge", "check"]
+    assert tasks["position"].to_list() == [0, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(("name", "told"), PARTS.items())
