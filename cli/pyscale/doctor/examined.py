@@ -15,6 +15,7 @@ from pyscale.planning.planner import make_plan
 from pyscale.planning.resolve_grid import measured_suite, with_system
 from pyscale.planning.suite import load_suite
 from pyscale.planning.sweep import powers_of_two
+from pyscale.runtimes.frozen import with_images
 from pyscale.settings import Settings
 from pyscale_stages.contract import Stage
 from pyscale_stages.libraries import top_level
@@ -40,7 +41,7 @@ def plan_to_examine(suite_name: str, settings: Settings) -> Plan:
         }
     if settings.with_system:
         suite = with_system(suite, settings, None)
-    return make_plan(
+    plan = make_plan(
         suite,
         dataset,
         run_id="doctor",
@@ -48,6 +49,7 @@ def plan_to_examine(suite_name: str, settings: Settings) -> Plan:
         workers=workers,
         own_data=own_data,
     )
+    return with_images(plan)
 
 
 def folder_of(plan: Plan, setting: str) -> Path:

@@ -121,7 +121,10 @@ def pull(
     sha256: str | None = option("SHA256", "Install nothing but this SIF."),
     images_folder: Path | None = FOLDER,
 ) -> None:
-    """Fetch an image from a registry, and lock it in place of the one that has its name."""
+    """Fetch an image from a registry, and lock it.
+
+    It takes the place of the one that has its name.
+    """
     from pyscale.images.engine import find_engine
     from pyscale.images.lockfile import look
     from pyscale.images.pull import pull as pull_image

@@ -12,7 +12,7 @@ import polars as pl
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.sidebyside import device_names
 from pyscale.analysis.referencemodel import Loaded, Referred
-from pyscale.references.testtable import tests_of
+from pyscale.references.testtable import machine_tests_of
 
 NONE = "none"
 """Instead of a reference's name: no reference at all."""
@@ -123,7 +123,7 @@ def matching_tests(
 
     found = []
     for loaded in references:
-        measured = tests_of(loaded)
+        measured = machine_tests_of(loaded)
         if measured is None:
             continue
         known = measured.join(kinds, on="test", how="left", maintain_order="left").with_columns(

@@ -49,7 +49,7 @@ def checked_tests(table: pl.DataFrame, path: Path) -> pl.DataFrame:
     return found
 
 
-def tests_of(loaded: Loaded) -> pl.DataFrame | None:
+def machine_tests_of(loaded: Loaded) -> pl.DataFrame | None:
     """What follows from a reference's tests of a machine; None where it has none."""
     if not loaded.reference.has_tests:
         return None

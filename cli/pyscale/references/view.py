@@ -14,7 +14,7 @@ from rich.text import Text
 from pyscale.analysis.referencemodel import NOT_TOLD, Loaded
 from pyscale.console import answer
 from pyscale.references.files import shipped_folder
-from pyscale.references.testtable import tests_of
+from pyscale.references.testtable import machine_tests_of
 from pyscale.report.grid.sweep import where_it_ends
 from pyscale.report.terminal import summary
 from pyscale.wording import number, with_interval
@@ -53,7 +53,7 @@ def show_all(references: Mapping[str, Loaded], files: Mapping[str, Path], *, as_
 def show_one(loaded: Loaded, *, as_json: bool) -> None:
     """Print a reference: where it is from, on what it was measured, its caveats and numbers."""
     if as_json:
-        found, tests = loaded.configurations(), tests_of(loaded)
+        found, tests = loaded.configurations(), machine_tests_of(loaded)
         told = {
             "reference": loaded.reference.model_dump(mode="json"),
             "table": loaded.table.to_dicts(),
@@ -93,7 +93,7 @@ def _numbers(loaded: Loaded) -> RenderableType:
     found = loaded.configurations()
     if found is not None:
         return summary(found)
-    tests = tests_of(loaded)
+    tests = machine_tests_of(loaded)
     if tests is not None:
         return _tests(tests)
     table = _table(*loaded.table.columns)

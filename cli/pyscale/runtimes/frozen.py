@@ -26,9 +26,11 @@ from pyscale_stages.registry import load_stage
 
 def with_images(plan: Plan) -> Plan:
     """A plan whose trials name the image that each runs in, where tasks run in images."""
+    # The setting `images` is refused where it is wrong, whether this run has any or not.
+    trials = tuple(_in_image(plan, trial) for trial in plan.trials)
     if plan.settings["runtime"] == "native":
         return plan
-    return plan.model_copy(update={"trials": tuple(_in_image(plan, t) for t in plan.trials)})
+    return plan.model_copy(update={"trials": trials})
 
 
 def _in_image(plan: Plan, trial: Trial) -> Trial:
