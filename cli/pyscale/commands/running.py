@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run, of_dry_run, say
 from pyscale.errors import UserError
 from pyscale.executors.slurmjobs import end_jobs
+from pyscale.interruption import ENDING
 from pyscale.measuring.benchmark import plan_run
 from pyscale.measuring.extending import changed_code, extended
 from pyscale.measuring.here import Here
@@ -204,6 +206,8 @@ def cancel(name: str | None) -> None:
 
 def work_off(name: str, *, foreign: bool) -> None:
     """Run what is left of a run in this process."""
+    # Who started it kept these from itself meanwhile, and so from it.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     run = _run_to_go_on_with(name, foreign=foreign)
     if run.plan.site is not None and "SLURM_JOB_ID" not in os.environ:
         raise UserError(

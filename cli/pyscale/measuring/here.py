@@ -12,7 +12,13 @@ from pathlib import Path
 
 from pyscale.errors import UserError, last_line
 from pyscale.evaluation.results import results_of
-from pyscale.interruption import TerminalClosedError, ignored, termination_as_interrupt
+from pyscale.interruption import (
+    ENDING,
+    TerminalClosedError,
+    blocked,
+    ignored,
+    termination_as_interrupt,
+)
 from pyscale.measuring.benchmark import Incomplete
 from pyscale.measuring.trialrecords import is_complete
 from pyscale.report.results import Results
@@ -46,7 +52,9 @@ class Here:
             raise UserError(doubt)
         if is_locked(self._run.path):
             return
-        self._program = started(self._run.path)
+        # A Ctrl-C just after its start would leave it unknown. It lets itself hear these again.
+        with blocked(*ENDING):
+            self._program = started(self._run.path)
         while self._program.poll() is None:
             holder = lock_holder(self._run.path)
             if holder is not None and holder.pid == self._program.pid:
