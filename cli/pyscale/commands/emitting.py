@@ -11,8 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from pyscale import DISTRIBUTION
 from pyscale.console import talk
 from pyscale.data.progress import TerminalReport
@@ -26,9 +24,8 @@ from pyscale.planning.runsettings import settings_for
 from pyscale.planning.sites import Site, load_site
 from pyscale.planning.suite import Suite, suite_names
 from pyscale.planning.traits import measures_alone
-from pyscale.resources import shipped
 from pyscale.runtimes.frozen import frozen_images
-from pyscale.sbatch.jobs import Job
+from pyscale.sbatch.jobs import Job, script_templates
 from pyscale.settings import flag_of
 from pyscale.store.provenance import ImageFile
 from pyscale.wording import listing
@@ -130,16 +127,7 @@ def _unusable(folder: Path, error: OSError) -> UserError:
 
 def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str]:
     """Texts of all files of a folder of scripts, by path: each configuration runs once."""
-    templates = Environment(
-        loader=FileSystemLoader(shipped("sbatch_templates")),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        # Bash counts with `${#`, which begins a comment otherwise.
-        comment_start_string="<#",
-        comment_end_string="#>",
-    )
+    templates = script_templates()
     templates.filters["quoted"] = shlex.quote
     templates.globals["version"] = version(DISTRIBUTION)
     templates.globals["site"] = site

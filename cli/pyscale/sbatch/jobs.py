@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pyscale.images.engine import PROGRAM
 from pyscale.planning.joboptions import Allocation, allocation, as_words, slurm_options
 from pyscale.planning.plan import Plan, Trial, TrialInput
 from pyscale.planning.sites import Site
 from pyscale.planning.traits import has_own_work, stands_apart
+from pyscale.resources import shipped
 from pyscale.store.provenance import ImageFile
 from pyscale_stages.binds import OPTIONS, VARIABLE_PREFIX, task_binds
 from pyscale_stages.contract import Device, Stage, Surroundings, TaskSpec
@@ -32,6 +33,20 @@ class _Input(NamedTuple):
     text: str
     is_place: bool
     """Whether it is a folder to measure: written into, and never copied."""
+
+
+def script_templates() -> Environment:
+    """The templates of scripts, in which a name that nobody gives is an error."""
+    return Environment(
+        loader=FileSystemLoader(shipped("sbatch_templates")),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        # Bash counts with `${#`, which begins a comment otherwise.
+        comment_start_string="<#",
+        comment_end_string="#>",
+    )
 
 
 class Job:

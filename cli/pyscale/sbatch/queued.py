@@ -7,15 +7,13 @@ import shlex
 import sys
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from pyscale.errors import UserError
 from pyscale.executors.submission import setup_lines
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Scheduler, Site
 from pyscale.processes import ran
-from pyscale.resources import shipped
 from pyscale.sbatch.held import held_by, limit_of
+from pyscale.sbatch.jobs import script_templates
 from pyscale.slurm.commands import words_of
 
 TEMPLATE = "job.sh.j2"
@@ -24,26 +22,23 @@ TEMPLATE = "job.sh.j2"
 def script_of_job(plan: Plan, site: Site, folder: Path, log: Path) -> str:
     """The script of the job that works off the run of a folder, for a site's scheduler."""
     held = held_by(plan, site, plan.trials)
-    templates = Environment(
-        loader=FileSystemLoader(shipped("sbatch_templates")),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     in_image = any(trial.image is not None for trial in plan.trials)
     command = [sys.executable, "-m", "pyscale", "work", str(folder), "--foreign"]
-    return templates.get_template(TEMPLATE).render(
-        directives=_scheduler(site).head(
-            f"pyscale-{plan.run_id}",
-            held.cores,
-            held.slots * held.slot.gpus,
-            held.slots * held.slot.memory_mib,
-            limit_of(held),
-        ),
-        setup=setup_lines(site, in_image=in_image),
-        log=shlex.quote(str(log)),
-        command=shlex.join(command),
+    return (
+        script_templates()
+        .get_template(TEMPLATE)
+        .render(
+            directives=_scheduler(site).head(
+                f"pyscale-{plan.run_id}",
+                held.cores,
+                held.slots * held.slot.gpus,
+                held.slots * held.slot.memory_mib,
+                limit_of(held),
+            ),
+            setup=setup_lines(site, in_image=in_image),
+            log=shlex.quote(str(log)),
+            command=shlex.join(command),
+        )
     )
 
 
