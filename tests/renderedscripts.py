@@ -15,7 +15,7 @@ from pyscale.sbatch.held import held_trials
 from pyscale.settings import Settings
 from pyscale.store.provenance import ImageFile
 
-GPUS = Override(device="cuda", gpus=4, gpu_type="a100")
+GPUS = Override(device="cuda", gpus=4, options=("--gpus-per-task=a100:{gpus}",))
 MOVIE = Path("/data/my movie, [1].tif")
 
 

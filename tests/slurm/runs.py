@@ -27,7 +27,7 @@ name = "tests"
 summary = "the cluster of the tests"
 
 [request]
-partition = "{partition}"
+options = {options}
 cpus = 1
 memory_gib = {memory_gib}
 time_min = {time_min}
@@ -90,9 +90,10 @@ class ClusterRuns:
         stop = STOP_WHERE_ASKED.format(folder=str(self._to_be_held))
         (self.python_path / "sitecustomize.py").write_text(NO_FIGURES.read_text() + stop)
 
-    def site(self, partition="cpu", memory_gib=0.25, time_min=30, more=""):
+    def site(self, partition="cpu", memory_gib=0.25, time_min=30, more="", options=()):
         path = self.home / "site.toml"
-        request = SITE.format(partition=partition, memory_gib=memory_gib, time_min=time_min)
+        asked = [f"--partition={partition}", *options]
+        request = SITE.format(options=asked, memory_gib=memory_gib, time_min=time_min)
         path.write_text(request + more)
         return path
 

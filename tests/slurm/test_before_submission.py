@@ -59,21 +59,28 @@ def refused(run, slurm, home):
 
 
 GPUS = ("--device", "cuda")
-TYPED = 'gpu_option = "--gres=gpu:{type}:{count}"\n'
 
 
 @pytest.mark.parametrize(
     ("flags", "site", "sentence"),
     [
-        ((), '[request]\npartition = "night"\n', "invalid partition specified: night"),
-        ((), '[request]\naccount = "other"\n', "Invalid account"),
+        ((), '[request]\noptions = ["--partition=night"]\n', "invalid partition specified: night"),
+        ((), '[request]\noptions = ["--account=other"]\n', "Invalid account"),
         ((), "[request]\nmemory_gib = 4000\n", "change --mem-per-cpu"),
         ((), "[request]\ncpus = 64\nmemory_gib = 1\n", r"--cpus-per-task=64 "),
-        ((), '[request]\nconstraint = "avx9"\n', "Invalid feature specification"),
-        ((), 'options = ["--reservation=spring"]\n', "Requested reservation is invalid"),
-        ((), 'options = ["--array=0-3"]\n', "pyscale sets --array itself: leave --array=0-3 out"),
-        (GPUS, '[request]\npartition = "gpu"\ngpus = 3\n', "gpus?(-per-task)?=(gpu:)?3"),
-        (GPUS, f'{TYPED}[request]\ngpu_type = "a100"\n', "a100"),
+        ((), '[request]\noptions = ["--constraint=avx9"]\n', "Invalid feature specification"),
+        ((), '[request]\noptions = ["--reservation=spring"]\n', "Requested reservation is invalid"),
+        (
+            (),
+            '[request]\noptions = ["--array=0-3"]\n',
+            "pyscale sets --array itself: leave --array=0-3 out",
+        ),
+        (
+            GPUS,
+            '[request]\noptions = ["--partition=gpu"]\ngpus = 3\n',
+            "gpus?(-per-task)?=(gpu:)?3",
+        ),
+        (GPUS, '[request]\noptions = ["--gpus-per-task=a100:{gpus}"]\n', "a100"),
         (("--workers", "12"), SMALL, "--ntasks=12 "),
     ],
     ids=[
@@ -100,7 +107,7 @@ def test_a_partition_or_a_qos_limits_the_time_of_the_job_and_whether_there_is_on
     with partition_limited_to(slurm, 30):
         answer = run("--dry-run", site="[request]\nmemory_gib = 1\n")
         assert "#SBATCH --time=00:30:00" in answer.out
-    answer = run("--dry-run", site='[request]\nqos = "short"\nmemory_gib = 1\n')
+    answer = run("--dry-run", site='[request]\noptions = ["--qos=short"]\nmemory_gib = 1\n')
     assert "#SBATCH --time=00:10:00" in answer.out
     for node in slurm.nodes:
         slurm.drain(node)
@@ -165,8 +172,10 @@ def told(folder, site, **changes):
 def test_slurm_takes_what_is_advised_and_not_what_its_nodes_do_not_have(slurm, tmp_path):
     del slurm
     about = {"name": "tests", "summary": "the cluster of the tests"}
-    for memory_option in ("mem", "mem-per-cpu", "none"):
-        site = Site(**about, memory_option=memory_option, request=SiteRequest(partition="cpu"))
+    by_core = "--mem-per-cpu={memory_mib_per_core}M"
+    for memory, options in ((True, ()), (True, (by_core,)), (False, ())):
+        request = SiteRequest(options=("--partition=cpu", *options))
+        site = Site(**about, memory=memory, request=request)
         answer = told(tmp_path, site)
         assert answer.returncode == 0, answer.stderr
         assert "to start at" in answer.stderr

@@ -14,22 +14,19 @@ DISK = "a node's disk"
 SITE = """\
 name = "ours"
 summary = "a test's cluster"
-memory_option = "mem-per-cpu"
-gpu_option = "--gres=gpu:{type}:{count}"
 setup = ["module() { echo \\"loaded $2\\"; }"]
 modules = ["something"]
 scratch = "$TEST_SCRATCH"
 
 [request]
-partition = "cpu"
+options = ["--partition=cpu", "--mem-per-cpu={memory_mib_per_core}M"]
 cpus = 2
 memory_gib = 1.5
 time_min = 30
 
 [[override]]
 device = "cuda"
-partition = "gpu"
-gpu_type = "pretended"
+options = ["--partition=gpu", "--gpus-per-task=pretended:{gpus}"]
 """
 
 

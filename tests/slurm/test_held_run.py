@@ -45,7 +45,7 @@ def test_more_windows_than_workers_run_a_few_at_once_on_all_nodes(runs):
     files.mkdir()
     for number in range(4):
         (files / f"{number}.txt").write_text(f"{number}")
-    site = runs.site(more="exclusive = true\n")
+    site = runs.site(options=["--exclusive"])
     # Each has a node for itself.
     site.write_text(site.read_text().replace("cpus = 1", "cpus = 4"))
     step = ("--step", "cp {file} {output}", "--split", "files", "--data", files)
@@ -157,7 +157,7 @@ def test_where_nobody_follows_a_job_submits_the_next_and_the_last_writes_the_rep
 ON_THE_GPU = """
 [[override]]
 device = "cuda"
-partition = "gpu"
+options = ["--partition=gpu"]
 gpus = 1
 """
 

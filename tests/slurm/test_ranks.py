@@ -89,7 +89,7 @@ def test_ranks_that_load_from_two_nodes_are_timed_in_step(runs):
     (runs.home / "tiny.toml").write_text(SUITE)
     slides = runs.home / "my slides, [new]"
     write_slides(slides, SlidesParams(slides=3, height_px=512, width_px=512))
-    site = runs.site(memory_gib=1, more="tasks_per_node = 1\n")
+    site = runs.site(memory_gib=1, options=["--ntasks-per-node=1"])
     # The process of a rank, and its worker.
     site.write_text(site.read_text().replace("cpus = 1", "cpus = 3"))
     words = ("tiny.toml", "--data", slides, "--workers", "2")

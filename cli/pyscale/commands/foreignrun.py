@@ -34,7 +34,8 @@ def _executed_by(plan: Plan) -> Iterator[str]:
     """What of a plan decides which programs run, a line each; stages that are installed aside."""
     if plan.site is not None:
         yield from (f"setup: {line}" for line in plan.site.setup)
-        yield from (f"option of sbatch: {option}" for option in plan.site.options)
+        asked = (plan.site.request, *plan.site.override)
+        yield from (f"option of sbatch: {option}" for one in asked for option in one.options)
     for trial in plan.trials:
         if trial.interpreter is not None:
             yield f"{trial.entry}: Python {trial.interpreter}"

@@ -111,8 +111,8 @@ def _holding(
     is_known = all(trial.id in known_s for trial in one.trials)
     cores: int | None = one.held.cores
     request = one.held.slot.request
-    if request.exclusive:
-        of_node = node_cores(request.partition)
+    if request.has_whole_nodes:
+        of_node = node_cores(request.by_name.get("partition"))
         cores = math.ceil(one.held.cores / of_node) * of_node if of_node else None
     gpu_hours = one.held.slots * one.held.slot.gpus * work_s / 3600
     return Holding(

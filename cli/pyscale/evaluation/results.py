@@ -275,6 +275,6 @@ def how_held(plan: Plan) -> Held | None:
         return "machine"
     if len({trial.meets for trial in plan.trials}) != 1:
         return None
-    if any(request.exclusive for request in (plan.site.request, *plan.site.override)):
+    if any(request.has_whole_nodes for request in (plan.site.request, *plan.site.override)):
         return None
     return "gang" if plan.trials[0].meets else "task"

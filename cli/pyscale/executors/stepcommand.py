@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyscale.executors.protocol import Batch
 from pyscale.executors.submission import OF_THE_CLUSTER, WITHOUT_RANK_FAILURE, Submission
-from pyscale.planning.joboptions import Allocation, as_words, node_options
+from pyscale.planning.joboptions import Allocation, as_words, node_options, speaks_of_threads
 from pyscale.planning.sites import Site
 
 
@@ -47,16 +47,18 @@ def _srun(site: Site, batch: Batch, tasks: int, job_id: str) -> list[str]:
         f"--cpus-per-task={wanted.cpus}",
         *as_words(node_options(wanted, tasks)),
         # Where the site's own options do not say how a task is bound.
-        *([] if any(o.startswith("--hint") for o in site.options) else ["--cpu-bind=cores"]),
+        *([] if speaks_of_threads(wanted.request) else ["--cpu-bind=cores"]),
         _memory(site, wanted, tasks),
         # All GPUs of the job are of one type, and Slurm refuses one that was not asked for.
         f"--gpus-per-task={wanted.gpus}" if wanted.gpus else "--gres=none",
+        # Ranks reach each other's memory only on GPUs that they see; each takes its own of them.
+        *(["--gpu-bind=none"] if wanted.gpus and tasks > 1 else []),
     ]
 
 
 def _memory(site: Site, wanted: Allocation, tasks: int) -> str:
     """Memory of a step; by default it would take all that the job has, and no other could begin."""
-    if site.memory_option == "none":
+    if not site.memory:
         return "--mem=0"
     if tasks == 1:
         return f"--mem={wanted.memory_mib}M"

@@ -63,7 +63,7 @@ class Submission:
         asked = self.asked(site)
         return Requested(
             cpus=asked.cpus,
-            memory_bytes=None if site.memory_option == "none" else asked.memory_mib << 20,
+            memory_bytes=asked.memory_mib << 20 if site.memory else None,
             time_limit_s=60 * asked.time_min,
             gpus=asked.gpus,
         )

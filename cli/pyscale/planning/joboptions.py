@@ -1,10 +1,10 @@
-"""Options of a task's Slurm job, in the dialect of its site."""
+"""Options of a task's Slurm job, for a site."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pydantic import Field
 
@@ -15,7 +15,7 @@ from pyscale.wording import listing
 from pyscale_stages.contract import Device, Record, Stage
 
 DEFAULT_TIME_MIN = 60
-WHOLE_CORES = "--hint=nomultithread"
+WHOLE_CORES = {"hint": "nomultithread"}
 OF_THREADS = ("--hint", "--threads-per-core", "--ntasks-per-core", "--extra-node-info")
 """Options that say how many threads of a core a task gets."""
 
@@ -30,27 +30,13 @@ class Allocation(Record):
     gpus: int = Field(description="GPUs of a task")
 
 
-class Spread(NamedTuple):
-    """How the ranks of one job are spread over nodes."""
-
-    nodes: int
-    ranks_each: int
-
-
-def ranks_over_nodes(wanted: Allocation, ranks: int) -> Spread | None:
-    """How ranks are spread, where the site says how many a node takes; None leaves it to Slurm."""
-    most = wanted.request.tasks_per_node
-    if most is None or ranks == 1:
-        return None
-    return Spread(nodes=math.ceil(ranks / most), ranks_each=min(ranks, most))
-
-
 def asked_at(site: Site, stage_name: str | None, device: Device) -> Request:
     """What a site says of the jobs of a stage; of None, what it says of every stage's."""
     merged = site.request.model_dump(exclude_none=True)
     for override in site.override:
         if override.stage in {None, stage_name} and override.device in {None, device}:
-            merged |= override.model_dump(exclude_none=True, exclude={"stage", "device"})
+            own = override.model_dump(exclude_none=True, exclude={"stage", "device", "options"})
+            merged |= own | {"options": (*merged["options"], *override.options)}
     return Request(**merged)
 
 
@@ -88,56 +74,73 @@ def allocation(
 
 
 def slurm_options(site: Site, wanted: Allocation, ranks: int = 1) -> dict[str, str | None]:
-    """Options of sbatch, by name, that ask for an allocation in the dialect of a site.
+    """Options of sbatch, by name, that ask for an allocation at a site.
 
-    `ranks` are tasks that share the job. Unless the site says how many a node takes, they ask for
-    memory and GPUs by the task. A UserError says that the site's way to ask for GPUs needs a type
-    that it lacks, or the reverse.
+    `ranks` are tasks that share the job: Slurm multiplies by them what one needs.
     """
-    request = wanted.request
-    spread = ranks_over_nodes(wanted, ranks)
+    known = {"gpus": wanted.gpus, "memory_mib_per_core": _memory_by_core(wanted)}
+    own = {
+        name: value.format(**known) if value else value
+        for name, value in site_options(wanted).items()
+    }
     options: dict[str, str | None] = {
-        "partition": request.partition,
-        "account": request.account,
-        "qos": request.qos,
-        "constraint": request.constraint,
         **node_options(wanted, ranks),
         "ntasks": str(ranks),
         "cpus-per-task": str(wanted.cpus),
+        "time": _clock(wanted.time_min),
     }
-    options = {name: value for name, value in options.items() if value is not None}
-    on_each = spread.ranks_each if spread else 1
-    if site.memory_option == "mem" and (ranks == 1 or spread):
-        options["mem"] = f"{on_each * wanted.memory_mib}M"
-    elif site.memory_option == "mem" and request.exclusive:
-        # By the core it would be asked for all cores of the node, and may be more than it has.
-        options["mem"] = "0"
-    elif site.memory_option != "none":
-        options["mem-per-cpu"] = f"{math.ceil(wanted.memory_mib / wanted.cpus)}M"
-    options["time"] = _clock(wanted.time_min)
-    if request.exclusive:
-        options["exclusive"] = None
-    if wanted.gpus:
-        options |= _option(_gpu_option(site, wanted, ranks, spread))
-    if own_word_on_threads(site) is None:
+    if site.memory and not any(name.startswith("mem") for name in own):
+        options |= _memory(wanted, ranks)
+    if wanted.gpus and not any(map(asks_for_gpus, own)):
+        options["gpus-per-task"] = str(wanted.gpus)
+    if not speaks_of_threads(wanted.request):
         # Where a core is two CPUs, N tasks of a CPU would get cores for half of them: each step has
         # whole cores, and the others would wait.
-        options |= _option(WHOLE_CORES)
-    for option in site.options:
-        options |= _option(option)
-    return options
+        options |= WHOLE_CORES
+    return options | own
 
 
-def own_word_on_threads(site: Site) -> str | None:
-    """The option by which a site itself says how many threads of a core a task gets."""
-    return next((option for option in site.options if option.startswith(OF_THREADS)), None)
+def site_options(wanted: Allocation) -> dict[str, str | None]:
+    """What a site's file has of options for an allocation, by name, as it is written there."""
+    return {
+        name: value
+        for name, value in wanted.request.by_name.items()
+        # One that asks for GPUs has no meaning where none are needed.
+        if wanted.gpus or "{gpus}" not in (value or "")
+    }
+
+
+def asks_for_gpus(name: str) -> bool:
+    """Whether an option of sbatch asks for GPUs, or may."""
+    return name.startswith(("gpus", "gres"))
+
+
+def speaks_of_threads(request: Request) -> bool:
+    """Whether a site itself says how many threads of a core a task gets."""
+    return any(option.startswith(OF_THREADS) for option in request.options)
 
 
 def node_options(wanted: Allocation, ranks: int) -> dict[str, str]:
-    """Options that say on how many nodes ranks run, and how many on each."""
-    if spread := ranks_over_nodes(wanted, ranks):
-        return {"nodes": str(spread.nodes), "ntasks-per-node": str(spread.ranks_each)}
-    return {"nodes": "1" if ranks == 1 else f"1-{ranks}"}
+    """Options that say on how many nodes ranks run, and how many on each where the site says so."""
+    if (each := wanted.request.by_name.get("ntasks-per-node")) and ranks > 1:
+        each_at_most = min(ranks, int(each))
+        nodes = math.ceil(ranks / each_at_most)
+        return {"nodes": str(nodes), "ntasks-per-node": str(each_at_most)}
+    most = min(ranks, wanted.request.max_nodes or ranks)
+    return {"nodes": "1" if most == 1 else f"1-{most}"}
+
+
+def _memory(wanted: Allocation, ranks: int) -> dict[str, str | None]:
+    if ranks == 1:
+        return {"mem": f"{wanted.memory_mib}M"}
+    if wanted.request.has_whole_nodes:
+        # By the core it would be asked for all cores of the node, and may be more than it has.
+        return {"mem": "0"}
+    return {"mem-per-cpu": f"{_memory_by_core(wanted)}M"}
+
+
+def _memory_by_core(wanted: Allocation) -> int:
+    return math.ceil(wanted.memory_mib / wanted.cpus)
 
 
 def as_words(options: Mapping[str, str | None]) -> list[str]:
@@ -145,36 +148,6 @@ def as_words(options: Mapping[str, str | None]) -> list[str]:
     return [
         f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items()
     ]
-
-
-def _gpu_option(site: Site, wanted: Allocation, ranks: int, spread: Spread | None) -> str:
-    gpu_type = wanted.request.gpu_type
-    if "{type}" not in site.gpu_option and gpu_type is not None:
-        raise UserError(
-            f"the site {site.name} has a gpu_type {gpu_type}, but its gpu_option "
-            f"{site.gpu_option} has no place for it: put {{type}} into gpu_option, or leave "
-            "gpu_type out"
-        )
-    if "{type}" in site.gpu_option and gpu_type is None:
-        raise UserError(
-            f"the gpu_option {site.gpu_option} of the site {site.name} needs a type: add "
-            "gpu_type to its request, or to its override for the device"
-        )
-    if spread is not None:
-        # Most options count by the node, as --gres does.
-        counted = {"gpus-per-task": 1, "gpus": ranks}
-        (name,) = _option(site.gpu_option)
-        tasks = counted.get(name, spread.ranks_each)
-        return site.gpu_option.format(count=tasks * wanted.gpus, type=gpu_type)
-    if ranks > 1:
-        typed = "" if gpu_type is None else f"{gpu_type}:"
-        return f"--gpus-per-task={typed}{wanted.gpus}"
-    return site.gpu_option.format(count=wanted.gpus, type=gpu_type)
-
-
-def _option(text: str) -> dict[str, str | None]:
-    name, equals, value = text.removeprefix("--").partition("=")
-    return {name: value if equals else None}
 
 
 def _clock(minutes: int) -> str:
@@ -189,7 +162,7 @@ def speaks_of_gpus(site: Site, stage_name: str) -> bool:
     wanted = asked_at(site, stage_name, "cuda")
     return (
         bool(wanted.gpus)
-        or wanted.gpu_type is not None
+        or any(map(asks_for_gpus, wanted.by_name))
         or any(override.device == "cuda" for override in site.override)
     )
 

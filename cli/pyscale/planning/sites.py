@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 import string
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from pyscale.analysis.spending import Prices
 from pyscale.tomlfile import file_of, read_toml
@@ -47,32 +47,45 @@ MOST = 10_000_000
 """Of GiB, minutes or anything else that a task is asked for: no cluster has more."""
 Count = Annotated[int, Field(ge=1, le=MOST)]
 Amount = Annotated[float, Field(gt=0, le=MOST, allow_inf_nan=False)]
-SAID_ELSEWHERE = {
-    "partition": "partition",
-    "account": "account",
-    "qos": "qos",
-    "constraint": "constraint",
-    "exclusive": "exclusive",
-    "time": "time_min",
-    "cpus-per-task": "cpus",
-    "ntasks-per-node": "tasks_per_node",
-}
+SAID_ELSEWHERE = {"time": "time_min", "cpus-per-task": "cpus"}
 """Options of sbatch that a field of a request asks for, and that field."""
 SET_BY_PYSCALE = {
     *("array", "comment", "error", "job-name", "no-requeue", "nodes", "ntasks", "open-mode"),
     *("output", "requeue", "signal", "test-only", "wait", "wrap"),
 }
 """Options of sbatch by which pyscale finds its jobs, or that would change what it measures."""
+OF_A_NODE = {"gres", "gpus", "gpus-per-node", "gpus-per-socket", "mem", "mem-per-gpu"}
+"""Options of sbatch that Slurm does not multiply by the tasks of a job."""
+OF_AN_OPTION = {"gpus", "memory_mib_per_core"}
+"""What an option of sbatch may name of one task."""
+
+
+def _naming(names: set[str]) -> AfterValidator:
+    """Refuse a text whose braces hold anything but these names."""
+
+    def refuse(value: str) -> str:
+        try:
+            parts = list(string.Formatter().parse(value))
+        except ValueError as error:
+            raise ValueError(f"{value!r} is wrong: {error}") from error
+        named = {name for _, name, _, _ in parts if name is not None}
+        if not named <= names or any(width or conversion for _, _, width, conversion in parts):
+            listed = ", ".join(f"{{{name}}}" for name in sorted(names))
+            raise ValueError(f"{value!r} may only name {listed}")
+        return value
+
+    return AfterValidator(refuse)
+
+
+def parts_of(option: str) -> tuple[str, str | None]:
+    """An option's name and value; None is the value of one that takes none."""
+    name, equals, value = option.removeprefix("--").partition("=")
+    return name, value if equals else None
 
 
 class Request(Record):
     """What jobs ask for; what is absent is left to the site's defaults or to the stage."""
 
-    partition: Word | None = None
-    account: Word | None = None
-    qos: Word | None = None
-    constraint: Word | None = Field(None, description="Features of the node, in Slurm's syntax")
-    exclusive: bool | None = Field(None, description="Whether a task has its node for itself")
     time_min: Count | None = Field(None, description="Time limit in minutes")
     cpus: Count | None = Field(
         None, description="Cores of a task; never fewer than the threads that it is given"
@@ -83,16 +96,44 @@ class Request(Record):
     gpus: int | None = Field(
         None, ge=0, le=MOST, description="GPUs of a task; absent is one where it computes on one"
     )
-    gpu_type: Word | None = Field(None, description="The site's name of the GPU, as in `a100`")
+    options: tuple[Annotated[Option, _naming(OF_AN_OPTION)], ...] = Field(
+        (),
+        description="Further options of sbatch: --partition=cpu, --account=lab, --exclusive. One "
+        "with {gpus}, as in --gpus-per-task=a100:{gpus}, is left out where a task needs none",
+    )
     hold_limit_hours: Amount | None = Field(
         None, description="Longest that one job which holds all trials may ask for"
     )
     max_nodes: Count | None = Field(None, description="Most nodes that such a job may ask for")
-    tasks_per_node: Count | None = Field(
-        None,
-        description="Ranks that meet on one node at most, as many as its GPUs serve, by which GPUs "
-        "and memory are asked for by the node; absent leaves it to the cluster how many a node has",
-    )
+
+    @property
+    def by_name(self) -> dict[str, str | None]:
+        """The options by name; the last of a name decides."""
+        return dict(map(parts_of, self.options))
+
+    @property
+    def has_whole_nodes(self) -> bool:
+        """Whether a job has its nodes for itself, whatever it needs of them."""
+        return self.by_name.get("exclusive", "") is None
+
+    @field_validator("options")
+    @classmethod
+    def _leaves_pyscale_its_own(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for option in value:
+            given, _ = parts_of(option)
+            # sbatch takes the beginning of a name for the whole.
+            meant = sorted({*SAID_ELSEWHERE, *SET_BY_PYSCALE})
+            name = next((one for one in meant if one.startswith(given)), given)
+            if name in SAID_ELSEWHERE:
+                raise ValueError(f"set {SAID_ELSEWHERE[name]} in place of {option}")
+            if name in SET_BY_PYSCALE:
+                raise ValueError(f"pyscale sets --{name} itself: leave {option} out")
+            if name in OF_A_NODE and "{" in option:
+                raise ValueError(
+                    f"{option} counts by the node: use --gpus-per-task={{gpus}} or "
+                    "--mem-per-cpu={memory_mib_per_core}M, which Slurm multiplies by the tasks"
+                )
+        return value
 
 
 class Override(Request):
@@ -111,22 +152,6 @@ class Override(Request):
 
 OF_A_JOB = {"name", "cores", "gpus", "memory_mib", "memory_mib_per_core", "time", "time_min"}
 """What the lines at the head of a job's script may name."""
-
-
-def _naming(names: set[str]) -> AfterValidator:
-    """Refuse a text whose braces hold anything but these names."""
-
-    def refuse(value: str) -> str:
-        try:
-            named = {name for _, name, _, _ in string.Formatter().parse(value) if name is not None}
-        except ValueError as error:
-            raise ValueError(f"{value!r} is wrong: {error}") from error
-        if not named <= names:
-            listed = ", ".join(f"{{{name}}}" for name in sorted(names))
-            raise ValueError(f"{value!r} may only name {listed}")
-        return value
-
-    return AfterValidator(refuse)
 
 
 def _finding_one(value: str) -> str:
@@ -172,7 +197,7 @@ class Scheduler(Record):
 
 
 class Site(Record):
-    """One cluster's dialect of its scheduler, and how images run on its nodes."""
+    """What jobs of one cluster ask for, and how images run on its nodes."""
 
     name: Line
     summary: Line = Field(description="Which clusters speak like this, in a line")
@@ -180,16 +205,10 @@ class Site(Record):
     override: tuple[Override, ...] = Field(
         (), description="What some jobs ask for instead; the last that fits decides"
     )
-    memory_option: Literal["mem", "mem-per-cpu", "none"] = Field(
-        "mem", description="Option that asks for memory; none where the site refuses both"
-    )
-    gpu_option: Option = Field(
-        "--gres=gpu:{count}", description="Option that asks for GPUs, with {count} and {type}"
+    memory: bool = Field(
+        True, description="Whether jobs ask for memory; false where the site refuses that"
     )
     gpu_vendor: Literal["nvidia", "amd"] = Field("nvidia", description="Maker of the GPUs")
-    options: tuple[Option, ...] = Field(
-        (), description="Further options of sbatch, as in --reservation=spring or --mail-type=FAIL"
-    )
     setup: tuple[Line, ...] = Field((), description="Lines of shell that every job begins with")
     modules: tuple[Word, ...] = Field((), description="Modules that every job loads after them")
     scratch: InQuotes | None = Field(
@@ -215,43 +234,6 @@ class Site(Record):
         None, description="Commands of its scheduler; absent is Slurm, through submitit"
     )
     prices: Prices = Field(Prices(), description="What an hour of a core or a GPU costs")
-
-    @field_validator("options")
-    @classmethod
-    def _nothing_said_twice(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for option in value:
-            given = option.removeprefix("--").partition("=")[0]
-            # sbatch takes the beginning of a name for the whole.
-            meant = sorted({*SAID_ELSEWHERE, *SET_BY_PYSCALE})
-            name = next((one for one in meant if one.startswith(given)), given)
-            if name in SAID_ELSEWHERE:
-                raise ValueError(f"set {SAID_ELSEWHERE[name]} in [request] instead of {option}")
-            if name in SET_BY_PYSCALE:
-                raise ValueError(f"pyscale sets --{name} itself: leave {option} out")
-        return value
-
-    @model_validator(mode="after")
-    def _memory_is_said_once(self) -> Self:
-        said = [option for option in self.options if option.startswith(("--mem=", "--mem-per-"))]
-        if said and self.memory_option != "none":
-            raise ValueError(
-                f"set memory_gib in [request] instead of {said[0]}, or set memory_option to none"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _gpu_option_fits(self) -> Self:
-        try:
-            parts = list(string.Formatter().parse(self.gpu_option))
-        except ValueError as error:
-            raise ValueError(f"gpu_option {self.gpu_option!r} is wrong: {error}") from error
-        fields = {name for _, name, _, _ in parts if name is not None}
-        formatted = any(width or conversion for _, _, width, conversion in parts)
-        if "count" not in fields or not fields <= {"count", "type"} or formatted:
-            raise ValueError(
-                f"gpu_option {self.gpu_option!r} must hold {{count}}, and only {{type}} beside it"
-            )
-        return self
 
 
 def load_site(name_or_path: str) -> Site:

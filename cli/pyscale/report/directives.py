@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from pyscale.analysis.resource_request import GIB, Request
-from pyscale.planning.joboptions import Allocation, asked_at, own_word_on_threads, slurm_options
+from pyscale.planning.joboptions import Allocation, asked_at, slurm_options, speaks_of_threads
 from pyscale.planning.sites import Site
 from pyscale.report.templating import templates
 from pyscale_stages.contract import Stage
@@ -59,7 +59,7 @@ def directives(
         task = _task(request, stage, site, rule, ranks=request.stage in ranks)
         alike = (request.workers, *task["directives"]) if dialect == "sbatch" else rule
         tasks.setdefault(alike, task)["stages"].append(request.stage)
-    by_core = site.memory_option == "mem-per-cpu"
+    by_core = "mem-per-cpu" in site.request.by_name
     return template.render(tasks=[*tasks.values()], memory_by_core=by_core).rstrip("\n")
 
 
@@ -67,9 +67,11 @@ def _task(
     request: Request, stage: Stage | None, site: Site, rule: str, *, ranks: bool
 ) -> dict[str, Any]:
     together = request.windows if ranks else 1
-    options = _options(request, stage, site, together)
+    wanted = _wanted(request, stage, site)
+    options = _options(request, wanted, site, together)
     # Workflows are for other schedulers too: they get what the site itself says.
-    of_site = {k: v for k, v in options.items() if k != "hint" or own_word_on_threads(site)}
+    own = speaks_of_threads(wanted.request)
+    of_site = {k: v for k, v in options.items() if k != "hint" or own}
     apart = OF_WORKFLOWS - ({"nodes", "ntasks"} if ranks else set())
     last = 0 if ranks else request.windows - 1
     fits = ranks or request.windows <= MOST_OF_AN_ARRAY
@@ -107,17 +109,18 @@ def _lines(request: Request, rule: str, site: Site) -> list[str]:
     )
 
 
-def _options(
-    request: Request, stage: Stage | None, site: Site, ranks: int
-) -> dict[str, str | None]:
-    """Options of sbatch; unknown needs are left to the site's defaults."""
-    wanted = Allocation(
+def _wanted(request: Request, stage: Stage | None, site: Site) -> Allocation:
+    return Allocation(
         request=asked_at(site, stage.name if stage else None, "cuda" if request.gpus else "cpu"),
         cpus=request.cpus or 1,
         memory_mib=(request.memory_bytes or 0) // MIB,
         time_min=request.time_s // 60,
         gpus=request.gpus,
     )
+
+
+def _options(request: Request, wanted: Allocation, site: Site, ranks: int) -> dict[str, str | None]:
+    """Options of sbatch; unknown needs are left to the site's defaults."""
     unknown = set() if request.cpus else {"cpus-per-task"}
     if request.memory_bytes is None:
         unknown |= {"mem", "mem-per-cpu"}

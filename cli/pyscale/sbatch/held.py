@@ -11,7 +11,7 @@ from pydantic import Field
 from pyscale.errors import UserError
 from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.submission import asked_by_window, submissions
-from pyscale.planning.joboptions import Allocation, ranks_over_nodes, slurm_options
+from pyscale.planning.joboptions import Allocation, node_options, site_options, slurm_options
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
 from pyscale.slurm.commands import longest_min
@@ -24,8 +24,6 @@ PILOT_SHARE_MIB = 256
 DEFAULT_LIMIT_HOURS = 12.0
 SHORTEST_MIN = 15
 SPARE = 1.5
-OF_A_KIND = ("partition", "account", "qos", "constraint")
-"""What jobs may ask of their nodes that one job asks only once."""
 
 
 class Held(Record):
@@ -42,16 +40,12 @@ class Held(Record):
     @property
     def nodes_option(self) -> str:
         """Nodes that are asked for, in the words of `--nodes`."""
-        spread = ranks_over_nodes(self.slot, self.slots)
-        if spread is not None:
-            return str(spread.nodes)
-        most = min(self.slots, self.slot.request.max_nodes or self.slots)
-        return f"1-{most}" if most > 1 else "1"
+        return node_options(self.slot, self.slots)["nodes"]
 
     def options(self, site: Site, time_min: int) -> dict[str, str | None]:
         """Options of sbatch that ask for the job."""
         slot = self.slot.model_copy(update={"time_min": time_min})
-        return {**slurm_options(site, slot, self.slots), "nodes": self.nodes_option}
+        return slurm_options(site, slot, self.slots)
 
 
 @dataclass(frozen=True)
@@ -83,7 +77,7 @@ def refuse_too_many_nodes(plan: Plan, site: Site) -> None:
 
 def held_trials(plan: Plan, site: Site) -> tuple[HeldTrials, ...]:
     """Trials by the job that they run in; the jobs stand in the order of the pipeline."""
-    kinds: dict[str, tuple[str | bool | None, ...]] = {}
+    kinds: dict[str, tuple[object, ...]] = {}
     for trial in plan.trials:
         kinds.setdefault(trial.entry, _kind(asked_by_window(plan, trial, site)))
     left = [entry for entry in plan.suite.stages if entry in kinds]
@@ -103,11 +97,9 @@ def held_trials(plan: Plan, site: Site) -> tuple[HeldTrials, ...]:
     return tuple(found)
 
 
-def _kind(wanted: Allocation) -> tuple[str | bool | None, ...]:
+def _kind(wanted: Allocation) -> tuple[object, ...]:
     """What sets the nodes of a job apart from those of others."""
-    # A GPU's type tells nothing of trials that need no GPU.
-    of_gpus = wanted.request.gpu_type if wanted.gpus else None
-    return (*(getattr(wanted.request, name) for name in OF_A_KIND), of_gpus, wanted.gpus > 0)
+    return wanted.gpus > 0, *sorted(site_options(wanted).items())
 
 
 def held_by(plan: Plan, site: Site, trials: Sequence[Trial]) -> Held:
@@ -145,7 +137,9 @@ def limit_of(held: Held) -> int:
     """Minutes that one allocation may ask for, by the site's file, its partition and its QOS."""
     request = held.slot.request
     asked_min = 60 * (request.hold_limit_hours or DEFAULT_LIMIT_HOURS)
-    return max(1, int(min(asked_min, longest_min(request.partition, request.qos))))
+    options = request.by_name
+    longest = longest_min(options.get("partition"), options.get("qos"))
+    return max(1, int(min(asked_min, longest)))
 
 
 def _in_one_slot(wanted: Allocation, cpus: int, memory_mib: int, gpus: int) -> int:

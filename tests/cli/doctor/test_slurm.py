@@ -59,7 +59,7 @@ def test_where_slurm_is_not_or_does_not_answer_the_run_is_refused(
 
 
 def test_a_job_that_slurm_refuses_is_told_in_its_words(cluster, make):
-    plan, place = make(only=("contact",)), site(request={"account": "lab"})
+    plan, place = make(only=("contact",)), site(request={"options": ["--account=lab"]})
     assert list(refusals(plan, place)) == []
     cluster(
         sbatch='case "$*" in *account=lab*) echo "sbatch: error: bad account" >&2; exit 1;; esac'

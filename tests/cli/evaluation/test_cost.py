@@ -93,7 +93,7 @@ def test_a_wait_is_paid_for_once_by_each_job(two):
     [
         ({"time_min": 60}, 245),
         ({"time_min": 60, "hold_limit_hours": 2}, 120),
-        ({"time_min": 60, "qos": "short"}, 10),
+        ({"time_min": 60, "options": ["--qos=short"]}, 10),
         ({"time_min": 2}, 15),
     ],
     ids=["limits", "the site's own limit", "the QOS's", "a short one"],
@@ -110,5 +110,6 @@ def test_a_job_whose_trials_were_never_timed_lasts_as_long_as_their_limits_let_t
 
 @pytest.mark.parametrize(("node_cores", "idle"), [(8, 11), (None, None)])
 def test_a_job_that_has_its_nodes_for_itself_holds_all_their_cores(two, node_cores, idle):
-    alone = SITE.model_copy(update={"request": SITE.request.model_copy(update={"exclusive": True})})
+    request = SITE.request.model_copy(update={"options": ("--exclusive",)})
+    alone = SITE.model_copy(update={"request": request})
     assert cost_of(two, 1, alone, node_cores).idle_core_hours == idle

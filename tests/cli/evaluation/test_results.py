@@ -80,7 +80,7 @@ def test_every_node_of_one_kind_is_named_in_the_report(run):
 
 def test_what_workers_hold_is_unknown_where_jobs_have_whole_nodes(make):
     assert how_held(make(on_site=site())) == "task"
-    assert how_held(make(on_site=site(request={"exclusive": True}))) is None
+    assert how_held(make(on_site=site(request={"options": ["--exclusive"]}))) is None
     assert how_held(make()) == "machine"
 
 

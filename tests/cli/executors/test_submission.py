@@ -40,7 +40,7 @@ def test_what_an_order_records_is_what_was_asked_for(make):
     place = site(request={"cpus": 2, "memory_gib": 1.5, "time_min": 7})
     asked = Submission(trial, "windows", 2, 2, threads=4).requested(place)
     assert (asked.cpus, asked.memory_bytes, asked.time_limit_s) == (4, 1536 << 20, 420)
-    untold = Submission(trial, "windows", 2, 2).requested(site(memory_option="none"))
+    untold = Submission(trial, "windows", 2, 2).requested(site(memory=False))
     assert untold.memory_bytes is None
     # Merge and check of a GPU trial ask for no GPU.
     trial, place = make(device="cuda").trial("segment-n2-b1"), load_site("modules")

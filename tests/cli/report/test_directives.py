@@ -75,9 +75,9 @@ def test_one_window_is_no_array_and_more_than_slurm_takes_are_told_to_be_split()
 @pytest.mark.parametrize(
     ("site", "lines"),
     [
-        ("modules", ["--partition=gpu", "--gres=gpu:a100:1", "--mem=3072M"]),
+        ("modules", ["--partition=gpu", "--gpus-per-task=a100:1", "--mem=3072M"]),
         ("per_cpu", ["--account=project", "--gpus-per-task=h100:1", "--mem-per-cpu=384M"]),
-        ("amd", ["--partition=gpu", "--gpus-per-node=1", "--exclusive"]),
+        ("amd", ["--partition=gpu", "--gpus-per-task=1", "--exclusive"]),
     ],
 )
 def test_each_site_is_asked_in_its_own_words(site, lines):
@@ -89,7 +89,7 @@ def test_each_site_is_asked_in_its_own_words(site, lines):
 
 def test_the_stages_of_a_table_are_asked_for_as_the_site_asks_for_any_on_their_device():
     lines = written("sbatch", "modules", request(**ON_GPU), of_pyscale=False).splitlines()
-    assert {"#SBATCH --partition=gpu", "#SBATCH --gres=gpu:a100:1"} <= {*lines}
+    assert {"#SBATCH --partition=gpu", "#SBATCH --gpus-per-task=a100:1"} <= {*lines}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_nextflow_gets_a_process_by_its_name_with_n_as_max_forks():
         "        time = 15.min",
         "        accelerator = 1",
         "        queue = 'gpu'",
-        "        clusterOptions = '--gres=gpu:a100:1'",
+        "        clusterOptions = '--gpus-per-task=a100:1'",
     ]
     assert r"withName: 'NF:IT\'S' {" in text
     assert text.count("{") == text.count("}") == 3
@@ -133,15 +133,22 @@ def test_nextflow_is_told_of_sites_that_give_memory_by_the_core_or_not_at_all():
 @pytest.mark.parametrize(
     ("site", "given"),
     [
-        ("plain", {"mem_mb": 3072, "gres": "gpu:1"}),
-        ("modules", {"mem_mb": 3072, "slurm_partition": "gpu", "gres": "gpu:a100:1"}),
+        ("plain", {"mem_mb": 3072, "slurm_extra": "--gpus-per-task=1"}),
+        (
+            "modules",
+            {
+                "mem_mb": 3072,
+                "slurm_partition": "gpu",
+                "slurm_extra": "--gpus-per-task=a100:1",
+            },
+        ),
         (
             "per_cpu",
             {
                 "mem_mb_per_cpu": 384,
                 "slurm_account": "project",
                 "constraint": "gpu",
-                "slurm_extra": "--gpus-per-task=h100:1 --hint=nomultithread",
+                "slurm_extra": "--hint=nomultithread --gpus-per-task=h100:1",
             },
         ),
         # Nothing else keeps Snakemake from asking for memory.
@@ -150,7 +157,7 @@ def test_nextflow_is_told_of_sites_that_give_memory_by_the_core_or_not_at_all():
             {
                 "mem_mb": 0,
                 "slurm_partition": "gpu",
-                "slurm_extra": "--exclusive --gpus-per-node=1",
+                "slurm_extra": "--exclusive --gpus-per-task=1",
             },
         ),
     ],

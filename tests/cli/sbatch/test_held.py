@@ -29,7 +29,7 @@ def one_job(plan, place):
         ((1, 2, 4), {}, 4, "1-4"),
         ((1, 2, 4), {"cpus": 3}, 12, "1-4"),
         ((1, 2, 4), {"max_nodes": 2}, 4, "1-2"),
-        ((1, 2, 4), {"tasks_per_node": 2}, 4, "2"),
+        ((1, 2, 4), {"options": ["--ntasks-per-node=2"]}, 4, "2"),
     ],
 )
 def test_the_job_is_as_large_as_the_largest_trial(make, workers, request_, cores, nodes):
@@ -63,10 +63,11 @@ def test_the_pilot_has_memory_beside_the_tasks(make, workers, more):
 
 
 TWO_PARTITIONS = site(
-    request={"partition": "cpu"}, override=[{"stage": "segment", "partition": "gpu"}]
+    request={"options": ["--partition=cpu"]},
+    override=[{"stage": "segment", "options": ["--partition=gpu"]}],
 )
-GPUS = site(override=[{"device": "cuda", "gpu_type": "a100"}])
-TWO_NODES = site(request={"tasks_per_node": 1, "max_nodes": 2})
+GPUS = site(override=[{"device": "cuda", "options": ["--gpus-per-task=a100:{gpus}"]}])
+TWO_NODES = site(request={"options": ["--ntasks-per-node=1"], "max_nodes": 2})
 
 
 def stages_of(jobs):
@@ -83,12 +84,12 @@ def test_stages_of_one_kind_that_follow_each_other_share_a_job(make, place, devi
     assert sorted(t.id for one in jobs for t in one.trials) == sorted(
         t.id for t in make(device=device).trials
     )
-    asked = [one.held.slot.request.partition for one in jobs]
+    asked = [one.held.slot.request.by_name.get("partition") for one in jobs]
     assert all(first != second for first, second in pairwise(asked)) or place is GPUS
 
 
 def test_stages_that_wait_for_none_of_another_kind_share_the_first_job_of_theirs(make):
-    place = site(override=[{"stage": "track", "partition": "long"}])
+    place = site(override=[{"stage": "track", "options": ["--partition=long"]}])
     assert stages_of(held_trials(make(), place)) == [
         ["register_denoise", "segment", "contact"],
         ["track"],
