@@ -101,9 +101,7 @@ def held(site, **changes):
     """Scripts of the jobs of the pipeline, as a run submits them."""
     plan = planned(load_suite("pipeline"), Dataset(MOVIE, frames=8), **changes)
     return {
-        one.trials[0].entry: script_of(
-            held_parameters(plan, site, one.held, 60), Path("/my runs/one")
-        )
+        one.trials[0].entry: script_of(held_parameters(plan, site, one, 60), Path("/my runs/one"))
         for one in held_trials(plan, site)
     }
 

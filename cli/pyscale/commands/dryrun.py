@@ -78,10 +78,10 @@ def _show_jobs(plan: Plan, site: Site) -> None:
     jobs = [
         (one, time_min)
         for one in held_trials(plan, site)
-        for time_min in times_of(plan, site, one.trials, one.held)
+        for time_min in times_of(plan, site, one.trials, one)
     ]
     for number, (one, time_min) in enumerate(jobs, start=1):
-        text = script_of(held_parameters(plan, site, one.held, time_min), folder)
+        text = script_of(held_parameters(plan, site, one, time_min), folder)
         after = ", after the one before" if number > 1 else ""
         at = "" if one.workers is None else f" at N = {one.workers}"
         of = f": {listing(one.entries)}{at}" if len(jobs) > 1 else ""

@@ -51,7 +51,7 @@ def refusals(plan: Plan, site: Site) -> Iterator[Finding]:
         yield answers
         return
     for one in held_trials(plan, site):
-        options = one.held.options(site, times_of(plan, site, one.trials, one.held)[0])
+        options = one.options(site, times_of(plan, site, one.trials, one)[0])
         answer = _judged(options)
         if answer.code == 0:
             continue

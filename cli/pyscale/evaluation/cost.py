@@ -15,8 +15,7 @@ from pyscale.progress.course import usual_s
 from pyscale.sbatch.held import (
     SHORTEST_MIN,
     SPARE,
-    Held,
-    HeldTrials,
+    HeldJob,
     held_trials,
     limit_of,
     times_min,
@@ -98,7 +97,7 @@ def holding(plan: Plan, site: Site, known_s: Mapping[str, float], node_cores: No
 
 
 def _holding(
-    plan: Plan, site: Site, one: HeldTrials, known_s: Mapping[str, float], node_cores: NodeCores
+    plan: Plan, site: Site, one: HeldJob, known_s: Mapping[str, float], node_cores: NodeCores
 ) -> Holding:
     work_s = core_s = gpu_s = 0.0
     for trial in one.trials:
@@ -109,14 +108,14 @@ def _holding(
         gpu_s += lasts_s * trial.processes * wanted.gpus
     # As many as are submitted: where times are not known, one.
     is_known = all(trial.id in known_s for trial in one.trials)
-    cores: int | None = one.held.cores
-    request = one.held.slot.request
+    cores: int | None = one.cores
+    request = one.slot.request
     if request.has_whole_nodes:
         of_node = node_cores(request.by_name.get("partition"))
-        cores = math.ceil(one.held.cores / of_node) * of_node if of_node else None
-    gpu_hours = one.held.slots * one.held.slot.gpus * work_s / 3600
+        cores = math.ceil(one.cores / of_node) * of_node if of_node else None
+    gpu_hours = one.slots * one.slot.gpus * work_s / 3600
     return Holding(
-        jobs=max(1, math.ceil(work_s / 60 / limit_of(one.held))) if is_known else 1,
+        jobs=max(1, math.ceil(work_s / 60 / limit_of(one))) if is_known else 1,
         used_core_hours=core_s / 3600,
         idle_core_hours=None if cores is None else (cores * work_s - core_s) / 3600,
         gpu_hours=gpu_hours,
@@ -125,7 +124,7 @@ def _holding(
     )
 
 
-def times_of(plan: Plan, site: Site, left: Sequence[Trial], held: Held) -> tuple[int, ...]:
+def times_of(plan: Plan, site: Site, left: Sequence[Trial], held: HeldJob) -> tuple[int, ...]:
     """Time limits in minutes of the allocations that trials of a plan need, one after the other."""
     known_s, limit_min = usual_s(plan), limit_of(held)
     if all(trial.id in known_s for trial in left):

@@ -23,7 +23,7 @@ from pyscale.planning.sites import Site
 from pyscale.processes import user_name
 from pyscale.progress.course import Course
 from pyscale.report.results import Results
-from pyscale.sbatch.held import Held, HeldTrials, held_trials
+from pyscale.sbatch.held import HeldJob, held_trials
 from pyscale.slurm.absence import persist
 from pyscale.slurm.accounts import ends_of
 from pyscale.slurm.queue import SlurmSilent, cancel, job_name
@@ -45,7 +45,6 @@ PERIOD_S = 0.5
 """Between looks at the journal, which another node writes."""
 PATIENCE_S = 60.0
 """How long to wait for the run's lock where a pilot has just ended or another pyscale submits."""
-COMMENT = "allocation"
 ENDS = {
     "BOOT_FAIL": "lost its node, which did not boot",
     "CANCELLED": "was cancelled",
@@ -228,7 +227,7 @@ class Holder:
         left = trials_left(self._run, Course(self._journal.read()))
         for one in held_trials(self._run.plan, self._site):
             own = [trial for trial in left if trial in one.trials]
-            for time_min in times_of(self._run.plan, self._site, own, one.held) if own else ():
+            for time_min in times_of(self._run.plan, self._site, own, one) if own else ():
                 persist(
                     partial(self._submit_one, one, time_min),
                     # The controller may have taken the job before it fell silent.
@@ -238,11 +237,10 @@ class Holder:
                 )
                 self._book.ask()
 
-    def _submit_one(self, one: HeldTrials, time_min: int) -> None:
+    def _submit_one(self, one: HeldJob, time_min: int) -> None:
         # It starts one of these where nobody follows the run.
         from pyscale.measuring.work import work
 
-        held = one.held
         known = read_allocations(self._run.path)
         living = self._living()
         after = next((job for job in reversed(known.job_ids) if job in living), None)
@@ -250,7 +248,7 @@ class Holder:
         with blocked(*ENDING):
             (job_id,) = submit(
                 self._run.submissions,
-                held_parameters(self._run.plan, self._site, held, time_min, after),
+                held_parameters(self._run.plan, self._site, one, time_min, after),
                 lambda executor: [executor.submit(work, str(self._run.path))],
                 lambda said: (
                     f"Slurm rejects the allocation of {self._run.path.name} ({said}): change the "
@@ -259,8 +257,8 @@ class Holder:
             )
             job = Allocated(
                 job_id=job_id,
-                nodes=held.nodes_option,
-                cores=held.cores,
+                nodes=one.nodes_option,
+                cores=one.cores,
                 time_limit_min=time_min,
                 submit_utc=datetime.now(UTC),
                 after=after,
@@ -268,8 +266,8 @@ class Holder:
                 workers=one.workers,
             )
             write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
-            nodes = "1 node" if held.nodes_option == "1" else f"{held.nodes_option} nodes"
-            detail = f"{held.cores} cores on {nodes} for up to {time_min} min"
+            nodes = "1 node" if one.nodes_option == "1" else f"{one.nodes_option} nodes"
+            detail = f"{one.cores} cores on {nodes} for up to {time_min} min"
             self._append("allocation_submitted", job_ids=(job_id,), detail=detail)
 
     def _append(self, kind: EventKind, job_ids: tuple[str, ...] = (), detail: str = "") -> None:
@@ -287,14 +285,13 @@ class Holder:
 
 
 def held_parameters(
-    plan: Plan, site: Site, held: Held, time_min: int, after: str | None = None
+    plan: Plan, site: Site, held: HeldJob, time_min: int, after: str | None = None
 ) -> dict[str, Any]:
     """What submitit's Slurm executor is told, to submit an allocation."""
     options = held.options(site, time_min)
     in_image = any(trial.image is not None for trial in plan.trials)
     return {
         "job_name": job_name(plan.run_id),
-        "comment": COMMENT,
         "setup": setup_lines(site, in_image=in_image) or None,
         "use_srun": False,
         "wckey": None,

@@ -50,7 +50,7 @@ Amount = Annotated[float, Field(gt=0, le=MOST, allow_inf_nan=False)]
 SAID_ELSEWHERE = {"time": "time_min", "cpus-per-task": "cpus"}
 """Options of sbatch that a field of a request asks for, and that field."""
 SET_BY_PYSCALE = {
-    *("array", "comment", "error", "job-name", "no-requeue", "nodes", "ntasks", "open-mode"),
+    *("array", "error", "job-name", "no-requeue", "nodes", "ntasks", "open-mode"),
     *("output", "requeue", "signal", "test-only", "wait", "wrap"),
 }
 """Options of sbatch by which pyscale finds its jobs, or that would change what it measures."""

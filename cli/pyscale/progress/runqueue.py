@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from pyscale.planning.plan import Plan
 from pyscale.slurm.accounts import ends_of
@@ -150,6 +150,10 @@ class AllocationStatus(Record):
     state: Literal["queued", "running", "ended", "unknown"]
     nodes: str = Field(description="Nodes that it has, or how many it asked for")
     why: str = Field("", description="Why it waits, in plain words")
+    starts_utc: AwareDatetime | None = Field(
+        None,
+        description="When Slurm plans to start it, while it waits",
+    )
     left_s: float | None = Field(None, description="Time to its limit, while it runs")
     waited_s: float | None = Field(
         None, description="Wait in the queue, since the one before ended where it waits for that"
@@ -191,7 +195,11 @@ def _state(job: Allocated, waited_s: float | None, queue: Queue | None) -> Alloc
         return AllocationStatus(state="ended", nodes=known.node if known else job.nodes, **common)
     if known.state in WAITS:
         return AllocationStatus(
-            state="queued", nodes=job.nodes, why=why_it_waits(known.reason), **common
+            state="queued",
+            nodes=job.nodes,
+            why=why_it_waits(known.reason),
+            starts_utc=known.start,
+            **common,
         )
     left_s = None
     if known.start is not None:

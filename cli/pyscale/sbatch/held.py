@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import Field
-
 from pyscale.errors import UserError
 from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.submission import asked_by_window, submissions
@@ -15,7 +13,6 @@ from pyscale.planning.joboptions import Allocation, node_options, site_options, 
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
 from pyscale.slurm.commands import longest_min
-from pyscale_stages.contract import Record
 
 PILOT_MIB = 512
 """Memory of the pilot and of the srun of each step, which run beside the first tasks."""
@@ -26,11 +23,22 @@ SHORTEST_MIN = 15
 SPARE = 1.5
 
 
-class Held(Record):
-    """The job that trials of a plan run in."""
+@dataclass(frozen=True)
+class HeldJob:
+    """A job that holds nodes of one kind, and the trials that run in it."""
 
-    slot: Allocation = Field(description="What one task of the job asks for")
-    slots: int = Field(description="Tasks of the job, each as large as the largest of any trial")
+    trials: tuple[Trial, ...]
+    slot: Allocation
+    """What one task of the job asks for."""
+    slots: int
+    """Tasks of the job, each as large as the largest of any trial."""
+    workers: int | None = None
+    """N of the trials, where the job is for one alone."""
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Entries of the suite that they are of."""
+        return tuple(dict.fromkeys(trial.entry for trial in self.trials))
 
     @property
     def cores(self) -> int:
@@ -48,24 +56,9 @@ class Held(Record):
         return slurm_options(site, slot, self.slots)
 
 
-@dataclass(frozen=True)
-class HeldTrials:
-    """Trials of stages that need nodes of one kind, and the job that they run in."""
-
-    trials: tuple[Trial, ...]
-    held: Held
-    workers: int | None = None
-    """N of them, where a job is for one alone."""
-
-    @property
-    def entries(self) -> tuple[str, ...]:
-        """Entries of the suite that they are of."""
-        return tuple(dict.fromkeys(trial.entry for trial in self.trials))
-
-
 def refuse_too_many_nodes(plan: Plan, site: Site) -> None:
     """Raise where a job would need more nodes than the site's file allows."""
-    for held in (one.held for one in held_trials(plan, site)):
+    for held in held_trials(plan, site):
         most = held.slot.request.max_nodes
         fewest = int(held.nodes_option.partition("-")[0])
         if most is not None and fewest > most:
@@ -75,7 +68,7 @@ def refuse_too_many_nodes(plan: Plan, site: Site) -> None:
             )
 
 
-def held_trials(plan: Plan, site: Site) -> tuple[HeldTrials, ...]:
+def held_trials(plan: Plan, site: Site) -> tuple[HeldJob, ...]:
     """Trials by the job that they run in; the jobs stand in the order of the pipeline."""
     kinds: dict[str, tuple[object, ...]] = {}
     for trial in plan.trials:
@@ -93,7 +86,7 @@ def held_trials(plan: Plan, site: Site) -> tuple[HeldTrials, ...]:
         trials = tuple(trial for trial in plan.trials if trial.entry in together)
         for workers in sorted({t.workers for t in trials}) if site.jobs == "each-n" else (None,):
             own = tuple(t for t in trials if workers in {None, t.workers})
-            found.append(HeldTrials(own, held_by(plan, site, own), workers))
+            found.append(held_by(plan, site, own, workers))
     return tuple(found)
 
 
@@ -102,7 +95,7 @@ def _kind(wanted: Allocation) -> tuple[object, ...]:
     return wanted.gpus > 0, *sorted(site_options(wanted).items())
 
 
-def held_by(plan: Plan, site: Site, trials: Sequence[Trial]) -> Held:
+def held_by(plan: Plan, site: Site, trials: Sequence[Trial], workers: int | None = None) -> HeldJob:
     """The smallest job of equal tasks that every one of some trials fits into."""
     asked = [(one, one.asked(site)) for t in trials for one in submissions(plan, t)]
     windows = [wanted for one, wanted in asked if one.batch_name == WINDOWS]
@@ -115,11 +108,13 @@ def held_by(plan: Plan, site: Site, trials: Sequence[Trial]) -> Held:
     )
     largest = next(wanted for wanted in windows if wanted.gpus == gpus)
     pilot_mib = PILOT_MIB if slots == 1 else PILOT_SHARE_MIB
-    return Held(
+    return HeldJob(
+        tuple(trials),
         slot=largest.model_copy(
             update={"cpus": cpus, "memory_mib": memory_mib + pilot_mib, "gpus": gpus}
         ),
         slots=slots,
+        workers=workers,
     )
 
 
@@ -133,7 +128,7 @@ def times_min(
     return (limit_min,) * whole + last
 
 
-def limit_of(held: Held) -> int:
+def limit_of(held: HeldJob) -> int:
     """Minutes that one allocation may ask for, by the site's file, its partition and its QOS."""
     request = held.slot.request
     asked_min = 60 * (request.hold_limit_hours or DEFAULT_LIMIT_HOURS)

@@ -105,7 +105,7 @@ def test_a_job_whose_trials_were_never_timed_lasts_as_long_as_their_limits_let_t
     place = site(**request_)
     # N = 1: its window. N = 4: its windows at once, then their merge and its check.
     (one,) = held_trials(two, place)
-    assert times_of(two, place, two.trials, one.held) == (minutes,)
+    assert times_of(two, place, two.trials, one) == (minutes,)
 
 
 @pytest.mark.parametrize(("node_cores", "idle"), [(8, 11), (None, None)])

@@ -75,7 +75,7 @@ def test_every_script_of_a_shipped_site_passes_shellcheck(make, tmp_path, name, 
     files = []
     for number, one in enumerate(held_trials(plan, place)):
         file = tmp_path / f"{number}.sbatch"
-        told = held_parameters(plan, place, one.held, 60)
+        told = held_parameters(plan, place, one, 60)
         file.write_text(script_of(told, Path("/my runs/one")))
         files.append(file)
     check = subprocess.run(["shellcheck", *files], capture_output=True, text=True, check=False)

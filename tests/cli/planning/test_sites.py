@@ -58,7 +58,6 @@ def test_a_site_goes_by_one_line_because_scripts_tell_it(tmp_path, field):
         ('OPTIONS["--array=0-3"]\n', "pyscale sets --array itself: leave --array=0-3 out"),
         ('OPTIONS["--job-name=x"]\n', "pyscale sets --job-name"),
         ('OPTIONS["--output=x"]\n', "pyscale sets --output"),
-        ('OPTIONS["--comment=x"]\n', "pyscale sets --comment"),
         ('OPTIONS["--requeue"]\n', "pyscale sets --requeue"),
         ('OPTIONS["--time=7"]\n', "set time_min in place of --time=7"),
         ('OPTIONS["--partition=a\\n#SBATCH -w b"]\n', "it must be a long option of sbatch"),

@@ -1,6 +1,7 @@
 """Where a task is: its records first, Slurm's word second."""
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -140,6 +141,13 @@ def test_the_wait_ends_when_the_pilot_starts():
 def test_slurm_says_where_it_stands(queue, state, nodes):
     (status,) = allocation_states([allocated("17")], [], queue)
     assert (status.state, status.nodes) == (state, nodes)
+
+
+def test_the_start_that_slurm_expects_is_told_while_the_job_waits():
+    start = datetime(2026, 3, 17, 12, tzinfo=UTC)
+    waiting = replace(queued("17", "PENDING", "Resources"), start=start)
+    (status,) = allocation_states([allocated("17")], [], asked(waiting))
+    assert (status.starts_utc, status.left_s) == (start, None)
 
 
 def test_the_time_left_is_that_of_the_job():

@@ -19,7 +19,7 @@ from refusals import refused
 def one_job(plan, place):
     """The job of a plan whose stages are of one kind."""
     (one,) = held_trials(plan, place)
-    return one.held
+    return one
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_job_is_as_large_as_the_largest_trial(make, workers, request_, cores
 def test_a_site_may_have_a_job_for_each_n_which_leaves_nothing_idle(make):
     plan = make(only=("contact",), workers=(1, 4))
     found = held_trials(plan, site(jobs="each-n"))
-    assert [(one.workers, one.held.cores) for one in found] == [(1, 1), (4, 4)]
+    assert [(one.workers, one.cores) for one in found] == [(1, 1), (4, 4)]
     assert {trial.workers for trial in found[1].trials} == {4}
     assert sum(len(one.trials) for one in found) == len(plan.trials)
 
@@ -84,7 +84,7 @@ def test_stages_of_one_kind_that_follow_each_other_share_a_job(make, place, devi
     assert sorted(t.id for one in jobs for t in one.trials) == sorted(
         t.id for t in make(device=device).trials
     )
-    asked = [one.held.slot.request.by_name.get("partition") for one in jobs]
+    asked = [one.slot.request.by_name.get("partition") for one in jobs]
     assert all(first != second for first, second in pairwise(asked)) or place is GPUS
 
 
