@@ -26,6 +26,7 @@ from pydantic_settings import (
 
 from pyscale.analysis.spending import Prices
 from pyscale.errors import UserError
+from pyscale.planning.stopping import percent_of, seconds_of
 from pyscale.planning.suite import GridValue
 from pyscale.resources import shipped
 from pyscale.tomlfile import parsed
@@ -89,6 +90,13 @@ class Settings(BaseSettings):
         "worker at every N (weak)",
     )
     repeats: int = Field(6, ge=1, description="Trials of each configuration; 6 give an interval")
+    at_most: str | None = Field(
+        None, description="Time for trials, as in 5min, in place of repeats: blocks as they fit"
+    )
+    until: str | None = Field(
+        None,
+        description="How narrow 95 % intervals of speedups get before that time is over, as in 5%",
+    )
     executor: Literal["local", "slurm", "job"] = Field(
         "local",
         description="Where tasks run: here, on Slurm's nodes, or in one job of a site",
@@ -151,6 +159,20 @@ class Settings(BaseSettings):
     def _without_login(self, value: str | None) -> str | None:
         # What is written or shown must not hold a password.
         return None if value is None else without_login(value)
+
+    @field_validator("at_most")
+    @classmethod
+    def _is_a_time(cls, value: str | None) -> str | None:
+        if value is not None:
+            seconds_of(value)
+        return value
+
+    @field_validator("until")
+    @classmethod
+    def _is_a_share(cls, value: str | None) -> str | None:
+        if value is not None:
+            percent_of(value)
+        return value
 
     @field_validator("workers", mode="before")
     @classmethod

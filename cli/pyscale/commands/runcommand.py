@@ -74,6 +74,15 @@ OPTIONS: dict[str, dict[str, Any]] = {
             show_default="1,2,4 and so on up to the cores here, or 8 on a cluster",
         ),
         "repeats": option("N", "Trials of each configuration; six give an interval."),
+        "at_most": option(
+            "TIME",
+            "In place of --repeats: trials of each as often as fits into 5min or 2h, twice at "
+            "least.",
+        ),
+        "until": option(
+            "PERCENT",
+            "With --at-most: end as soon as 95 % intervals of speedups are within 5% of them.",
+        ),
         "scaling": option("", "N workers share the movie, or it grows with N."),
         "cache": option("", "Page cache of the inputs before each trial."),
         "device": option("", "Device; several with commas where the suite compares them."),

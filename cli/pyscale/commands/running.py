@@ -21,6 +21,7 @@ from pyscale.errors import UserError
 from pyscale.executors.slurmjobs import end_jobs
 from pyscale.interruption import ENDING
 from pyscale.measuring.benchmark import plan_run
+from pyscale.measuring.blocks import what_time_bought
 from pyscale.measuring.extending import changed_code, extended
 from pyscale.measuring.here import Here
 from pyscale.measuring.holding import Holder
@@ -225,7 +226,7 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
         talk(f"follow it with: pyscale status {run.path.name} --watch")
         print(run.path.name)  # noqa: T201 - the command's answer
         return 0
-    with RunProgress(plan, Journal(run.journal_file).read()) as progress:
+    with RunProgress(run, Journal(run.journal_file).read()) as progress:
         carried = carrier(run, progress.hear)
         try:
             incomplete, results = carried.finish()
@@ -247,6 +248,8 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
     # Who asks whether results are right wants no workers of so small a movie.
     elif results.validation is None and not results.about_workers().configurations.is_empty():
         talk(f"lines to paste: pyscale advise {plan.run_id}")
+    if run.plan.settings.get("at_most"):
+        talk(what_time_bought(RunFolder(run.path), results))
     carried.wait_for_report()
     talk(f"report: {run.report / PAGE_NAME}")
     if incomplete:
@@ -303,6 +306,10 @@ def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:
             "(or job, where its scheduler is another one), or --emit-sbatch DIR to write scripts "
             "for it, or leave that out"
         )
+    if settings.at_most and flags["repeats"] is not None:
+        raise UserError("--at-most stands in place of --repeats: give one of them")
+    if settings.until and not settings.at_most:
+        raise UserError("--until needs to know how long it may take: add --at-most, as in 30min")
     if settings.executor != "local" and "mps" in {settings.device, *settings.grid.get(DEVICE, ())}:
         raise UserError("--device mps is not available on clusters: use --device cuda or cpu")
 

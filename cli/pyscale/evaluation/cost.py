@@ -11,6 +11,7 @@ from pyscale.analysis.spending import Prices
 from pyscale.executors.submission import asked_by_window, submissions
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
+from pyscale.planning.stopping import seconds_of
 from pyscale.progress.course import usual_s
 from pyscale.sbatch.held import (
     SHORTEST_MIN,
@@ -127,6 +128,8 @@ def _holding(
 def times_of(plan: Plan, site: Site, left: Sequence[Trial], held: HeldJob) -> tuple[int, ...]:
     """Time limits in minutes of the allocations that trials of a plan need, one after the other."""
     known_s, limit_min = usual_s(plan), limit_of(held)
+    if at_most := plan.settings.get("at_most"):
+        return (min(limit_min, SHORTEST_MIN + math.ceil(seconds_of(at_most) / 60)),)
     if all(trial.id in known_s for trial in left):
         return times_min([trial.id for trial in left], known_s, limit_min)
     # What was never timed may take as long as the limits of its tasks let it.

@@ -13,9 +13,10 @@ from pyscale.executors.protocol import Executor
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.pull import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
+from pyscale.measuring.blocks import FEWEST, added_block
 from pyscale.measuring.trialrunner import TrialRunner
 from pyscale.planning.placement import local_placement
-from pyscale.planning.plan import Plan
+from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.resolve_grid import measured_suite, with_system
@@ -25,7 +26,7 @@ from pyscale.planning.sweep import powers_of_two
 from pyscale.report.results import Results
 from pyscale.runtimes.frozen import runtime_of, with_images
 from pyscale.runtimes.versions import fitted_to_versions
-from pyscale.sbatch.held import refuse_too_many_nodes
+from pyscale.sbatch.held import held_trials, refuse_too_many_nodes
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Journal, Listener
@@ -61,11 +62,12 @@ def plan_run(
     if settings.with_system:
         suite = with_system(suite, settings, site or scripts_for)
     data = [dataset, *own_data.values()]
+    asked = settings.model_dump(mode="json")
     plan = make_plan(
         suite,
         dataset,
         run_id=new_run_id(),
-        settings=settings.model_dump(mode="json"),
+        settings=asked | ({"repeats": FEWEST} if settings.at_most else {}),
         workers=settings.workers or _usual_workers(settings, suite, data),
         only=only,
         site=site,
@@ -74,6 +76,11 @@ def plan_run(
     plan = fitted_to_versions(with_images(plan))
     if plan.site is not None:
         refuse_too_many_nodes(plan, plan.site)
+        if settings.at_most and len(held_trials(plan, plan.site)) > 1:
+            raise UserError(
+                "--at-most adds blocks in one job, and this run has one for each kind of node or "
+                "N: give --repeats in its place"
+            )
     return plan
 
 
@@ -130,15 +137,20 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomple
         journal.append("run_started", detail=f"process {os.getpid()} on {host_name()}")
         if strays:
             journal.append("jobs_ended", detail=str(strays))
-        done = set()
+        done: set[str] = set()
         with attended(run, executor, journal):
-            for trial in run.plan.trials:
-                if runner.finish(trial):
-                    done.add(trial.id)
+            trials: Sequence[Trial] = run.plan.trials
+            while trials:
+                done |= {trial.id for trial in trials if runner.finish(trial)}
+                trials = added_block(run, journal) if done >= _ids(run.plan) else ()
         # A launcher that was killed may have left what mounted an image.
         executor.end_all()
         journal.append("run_finished")
     return tuple(trial.id for trial in run.plan.trials if trial.id not in done)
+
+
+def _ids(plan: Plan) -> set[str]:
+    return {trial.id for trial in plan.trials}
 
 
 @contextmanager

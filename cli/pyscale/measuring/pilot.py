@@ -14,6 +14,7 @@ from pyscale.executors.stepends import AllocationEndedError, own_end_s, own_stat
 from pyscale.executors.steps import StepExecutor
 from pyscale.executors.submission import asked_by_window
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
+from pyscale.measuring.blocks import added_block
 from pyscale.measuring.trialrecords import is_complete
 from pyscale.measuring.trialrunner import TrialRunner
 from pyscale.planning.plan import Plan, Trial
@@ -129,18 +130,22 @@ def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
         if trial.id in course.begun:
             # Slurm ended its tasks with the allocation before, which is no failure of theirs.
             forget_ends_by_another(run.trial(trial), trial.tasks)
+    begun = False
     try:
-        for number, trial in enumerate(left):
-            # The first is begun in any case: a new allocation would have no more time for it.
-            end_s = own_end_s(job_id) if number else None
-            needed_s = likely_s(run.plan, course, trial, usual) + MARGIN_S
-            if end_s is not None and time.time() + needed_s >= end_s:
-                detail = f"{NO_TIME}; trials left: {len(left) - number}"
-                journal.append("allocation_ended", job_ids=(job_id,), detail=detail)
-                return
-            runner.finish(trial)
-            if course.why_stop is not None:
-                raise UserError(course.why_stop)
+        while left:
+            for number, trial in enumerate(left):
+                # The first is begun in any case: a new allocation would have no more time for it.
+                end_s = own_end_s(job_id) if begun else None
+                needed_s = likely_s(run.plan, course, trial, usual) + MARGIN_S
+                if end_s is not None and time.time() + needed_s >= end_s:
+                    detail = f"{NO_TIME}; trials left: {len(left) - number}"
+                    journal.append("allocation_ended", job_ids=(job_id,), detail=detail)
+                    return
+                runner.finish(trial)
+                begun = True
+                if course.why_stop is not None:
+                    raise UserError(course.why_stop)
+            left = [] if trials_left(run, course) else added_block(run, journal)
     except BaseException:
         # Slurm asks again, and that must not leave half of it running.
         with blocked(*ENDING):

@@ -264,6 +264,8 @@ class Plan(Record):
         size = f" of {self.frame_yx[1]} x {self.frame_yx[0]} px" if self.frame_yx else ""
         counts = ", ".join(map(str, sorted({trial.workers for trial in self.scaling_trials})))
         trials = f"{len(self.trials)} trial{'s' * (len(self.trials) != 1)}"
+        if at_most := self.settings.get("at_most"):
+            trials += f", and more as they fit into {at_most}"
         what = self.on_what.replace(f"({self.how_much})", f"({self.how_much}{size})")
         return f"{self.suite.name} {what}; N = {counts}; {trials}"
 

@@ -31,6 +31,8 @@ BEGINNINGS: set[EventKind] = {
     "trial_continued",
     "trial_interrupted",
 }
+STARTS: set[EventKind] = {"run_started", "pilot_started"}
+"""Events before which nobody worked the run off."""
 COMPARABLE = ("executor", "runtime", "cache", "cpus_per_worker", "site")
 """Settings that must be the same, as a trial takes another time where they differ."""
 MOST_RUNS = 20
@@ -55,15 +57,21 @@ class Course:
         """Seconds of finished trials, their waiting for nodes and their checks included."""
         self.allocations: set[str] = set()
         """Those that were submitted and have not ended."""
+        self.worked_s = 0.0
+        """Seconds in which the run was worked off, without those between two of its starts."""
         self.stopped: str | None = None
         """Why the run was stopped, if it was."""
         self._failures: dict[str, str] = {}
         self._lost: list[str] = []
+        self._before: datetime | None = None
         for event in events:
             self.hear(event)
 
     def hear(self, event: Event) -> None:
         """Take one event into account."""
+        if self._before is not None and event.kind not in STARTS:
+            self.worked_s += (event.time_utc - self._before).total_seconds()
+        self._before = event.time_utc
         self._hear_of_run(event.kind, event.detail)
         self._hear_of_allocation(event)
         if event.trial is not None:
@@ -74,7 +82,7 @@ class Course:
             self.ended.clear()
             self.begun.clear()
             self.stopped = None
-        if kind in {"run_started", "pilot_started"}:
+        if kind in STARTS:
             # What began before was interrupted; the time since then was nobody's work.
             self.under_way.clear()
         if kind in {"run_started", "trial_finished"}:
@@ -149,6 +157,15 @@ class Course:
             trial.id: usual.get(_configuration(trial.id), earlier_s.get(trial.id, overall))
             for trial in trials
         }
+
+    def longest_s(self, trials: Collection[Trial]) -> float | None:
+        """Seconds of trials that each last as the longest of their configuration; None: unknown."""
+        seen: dict[str, float] = {}
+        for trial, duration_s in self.durations_s.items():
+            name = _configuration(trial)
+            seen[name] = max(seen.get(name, 0.0), duration_s)
+        known = [seen.get(_configuration(trial.id)) for trial in trials]
+        return None if None in known else sum(s for s in known if s is not None)
 
     def left_s(
         self,

@@ -10,8 +10,10 @@ from rich.text import Text
 
 from pyscale.console import Console
 from pyscale.planning.plan import Plan, Trial
+from pyscale.planning.stopping import seconds_of
 from pyscale.progress.course import BEGINNINGS, ENDS, Course, usual_s
 from pyscale.progress.statusview import duration, said
+from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event
 
 SHOWN = {
@@ -32,14 +34,13 @@ SHOWN = {
 class RunProgress:
     """Shows the events of a run as they happen, after those `before` where it is resumed."""
 
-    def __init__(self, plan: Plan, before: Sequence[Event] = ()) -> None:
+    def __init__(self, run: RunFolder, before: Sequence[Event] = ()) -> None:
         self._console = Console(stderr=True, highlight=False)
-        self._plan = plan
-        self._trials: Mapping[str, Trial] = {trial.id: trial for trial in plan.trials}
+        self._run = run
         self._course = Course(before)
         self._ended = {event.trial for event in before if event.kind == "trial_finished"}
         self._running: str | None = None
-        self._earlier_s = usual_s(plan)
+        self._earlier_s = usual_s(run.plan)
         self._progress = Progress(
             BarColumn(bar_width=20),
             _Line(self),
@@ -49,7 +50,8 @@ class RunProgress:
             # Seldom, as the trials have these cores too.
             refresh_per_second=1,
         )
-        self._bar = self._progress.add_task("", total=len(plan.trials), completed=len(self._ended))
+        self._bar = self._progress.add_task("", completed=len(self._ended))
+        self._show(run.plan)
 
     def __enter__(self) -> RunProgress:
         self._print(f"{self._plan.headline}{self._left('; {}')}")
@@ -62,6 +64,8 @@ class RunProgress:
     def hear(self, event: Event) -> None:
         """Show one event."""
         self._course.hear(event)
+        if event.kind == "run_extended":
+            self._show(RunFolder(self._run.path).plan)
         if event.kind in BEGINNINGS:
             self._running = event.trial
             self._ended.discard(event.trial)
@@ -76,6 +80,12 @@ class RunProgress:
             took = "done" if took_s is None else f"{took_s:.1f} s"
             left = self._left(" ({} left)")
             self._print(f"{self._count} {self._named(event.trial)}: {took}{left}")
+
+    def _show(self, plan: Plan) -> None:
+        """Show the trials of a plan, which an extended one has more of."""
+        self._plan = plan
+        self._trials: Mapping[str, Trial] = {trial.id: trial for trial in plan.trials}
+        self._progress.update(self._bar, total=len(plan.trials))
 
     def stop(self) -> None:
         """Leave the terminal as it was."""
@@ -101,6 +111,9 @@ class RunProgress:
 
     def _left(self, pattern: str) -> str:
         """The time left in a pattern; nothing where none is known, or nothing is left."""
+        if at_most := self._plan.settings.get("at_most"):
+            rest_s = max(0.0, seconds_of(at_most) - self._course.worked_s)
+            return pattern.format(f"at most {duration(rest_s)}")
         remaining = [trial for trial in self._plan.trials if trial.id not in self._ended]
         left_s = self._course.left_s(remaining, datetime.now(UTC), self._earlier_s)
         if not remaining or left_s is None:

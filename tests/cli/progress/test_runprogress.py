@@ -12,7 +12,7 @@ from pyscale.store.journal import Event, Journal
 
 def test_each_trial_that_ends_has_a_line(run, capsys):
     total = len(run.plan.trials)
-    with RunProgress(run.plan) as progress:
+    with RunProgress(run) as progress:
         execute(run, MockExecutor(), progress.hear)
     first, *lines = capsys.readouterr().err.splitlines()
     assert first == f"pipeline on cancer-migration (8 frames); N = 1, 2; {total} trials"
@@ -27,7 +27,7 @@ def test_each_trial_that_ends_has_a_line(run, capsys):
 def test_a_resumed_run_counts_what_it_has(run, capsys):
     total = len(run.plan.trials)
     killed_at(run, run.plan.trials[3].id, "w0")
-    with RunProgress(run.plan, Journal(run.journal_file).read()) as progress:
+    with RunProgress(run, Journal(run.journal_file).read()) as progress:
         execute(run, MockExecutor(), progress.hear)
     told = [line.partition("]")[0] for line in capsys.readouterr().err.splitlines()[1:]]
     assert told[-1] == f"[{total}/{total}"
@@ -36,7 +36,7 @@ def test_a_resumed_run_counts_what_it_has(run, capsys):
 
 
 def test_the_line_of_a_trial_under_way_says_how_long_it_should_take(run):
-    progress = RunProgress(run.plan)
+    progress = RunProgress(run)
     one, two = run.plan.trials[0], run.plan.trials[1]
     began = datetime.now(UTC) - timedelta(seconds=30)
     events = [
@@ -55,7 +55,7 @@ def test_the_line_of_a_trial_under_way_says_how_long_it_should_take(run):
 
 def test_a_failure_is_told_and_that_it_is_tried_again(run, capsys):
     trial = run.plan.trials[0].id
-    with RunProgress(run.plan) as progress:
+    with RunProgress(run) as progress:
         execute(run, MockExecutor(ending(trial, "w0", FAILED)), progress.hear)
     _, failed, again, done, *_ = (
         line.partition("] ")[2] for line in capsys.readouterr().err.splitlines()
@@ -66,7 +66,7 @@ def test_a_failure_is_told_and_that_it_is_tried_again(run, capsys):
 
 
 def test_a_slurm_that_falls_silent_is_told_at_once(run, capsys):
-    with RunProgress(run.plan) as progress:
+    with RunProgress(run) as progress:
         journal = Journal(run.journal_file, progress.hear)
         journal.append("slurm_silent", detail="squeue: Connection refused")
         journal.append("slurm_answers")

@@ -1,0 +1,121 @@
+"""Simulation: how often intervals hold the truth where a run ends as soon as they are narrow.
+
+Looking at intervals again and again, and ending at the first that is narrow, is optional stopping:
+it ends where an interval is narrow by chance. Blocks of two arms with a known ratio are drawn by
+three models of noise; after each block, or at pyscale's looks, the interval of the ratio is taken
+by the function that the report uses. A second table asks for the fastest N of a flat curve, with
+the blocks at which such a run ends.
+
+Seeded; some minutes on one core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+
+from pyscale.analysis import intervals
+from pyscale.analysis.advice import choices
+from pyscale.analysis.intervals import ratio_interval, repeats_needed
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.measuring.blocks import is_look
+from sim_advice import Noise, by_block, lognormal, with_outliers
+
+SEED = 20_261_128
+RATIO = 2.0
+MOST = 30
+"""Blocks after which the time of a run is over."""
+UNTIL = (0.05, 0.02)
+RUNS, TABLES = 1_000, 200
+RESAMPLES = 999
+"""Fewer than pyscale draws, so that this takes minutes."""
+NOISE: dict[str, Noise] = {
+    "lognormal 2 %": lognormal(0.02),
+    "lognormal 5 %": lognormal(0.05),
+    "2 %, outliers": with_outliers,
+    "blocks 8 %, 2 %": by_block,
+}
+LOOKS: dict[str, Callable[[int], bool]] = {
+    "after each block": lambda blocks: blocks >= repeats_needed(),
+    "as pyscale looks": is_look,
+}
+
+
+def main() -> None:
+    """Print both tables."""
+    intervals.RESAMPLES = RESAMPLES
+    random = np.random.default_rng(SEED)
+    print(f"{RUNS} runs each: blocks until the interval of a ratio is within so much of it")
+    print(
+        f"{'noise':<18}{'until':>6}  {'looks':<18}{'blocks':>7}{'narrow':>8}{'holds the truth':>17}"
+    )
+    for name, noise in NOISE.items():
+        for until in UNTIL:
+            for look, is_one in LOOKS.items():
+                drawn = [_run(random, noise, until, is_one) for _ in range(RUNS)]
+                blocks, narrow, holds = (np.array(column) for column in zip(*drawn, strict=True))
+                print(
+                    f"{name:<18}{100 * until:>5.0f}%  {look:<18}{np.median(blocks):>7.0f}"
+                    f"{narrow.mean():>8.2f}{holds.mean():>17.3f}",
+                    flush=True,
+                )
+    print(f"\n{TABLES} flat curves each, N = 1, 2, until 5 %: share told as N = 1, sure of another")
+    for name, noise in NOISE.items():
+        found = [_flat(random, noise) for _ in range(TABLES)]
+        print(
+            f"{name:<18}{np.mean([workers == 1 for workers, _ in found]):>6.2f}"
+            f"{np.mean([sure and workers != 1 for workers, sure in found]):>8.3f}",
+            flush=True,
+        )
+
+
+def _run(
+    random: np.random.Generator, noise: Noise, until: float, is_look: Callable[[int], bool]
+) -> tuple[int, bool, bool]:
+    """Blocks of one run, whether its interval is narrow, and whether that holds the truth."""
+    drawn = noise(random, (MOST, 2)) * (RATIO, 1.0)
+    for blocks in range(repeats_needed(), MOST + 1):
+        if is_look(blocks) or blocks == MOST:
+            top, bottom = drawn[:blocks].T.tolist()
+            found = ratio_interval(top, bottom, paired=True)
+            assert found is not None
+            half = (found.high - found.low) / 2 / float(np.median(top) / np.median(bottom))
+            if half <= until or blocks == MOST:
+                return blocks, half <= until, found.low <= RATIO <= found.high
+    raise AssertionError
+
+
+def _flat(random: np.random.Generator, noise: Noise) -> tuple[int, bool]:
+    """The N that is told as the fastest of a curve that is flat, and whether that is sure."""
+    drawn = noise(random, (MOST, 2))
+    blocks = next(
+        count
+        for count in range(repeats_needed(), MOST + 1)
+        if count == MOST or (is_look(count) and _is_narrow(drawn[:count]))
+    )
+    table = trials_from_wall_times(
+        pl.DataFrame(
+            [
+                {"stage": "a", "workers": workers, "repeat": block, "wall_s": wall_s}
+                for block, row in enumerate(drawn[:blocks].tolist())
+                for workers, wall_s in enumerate(row, start=1)
+            ]
+        )
+    )
+    (choice,) = choices(configurations(table), table, objectives=["fastest"])
+    assert choice.workers is not None
+    return choice.workers, choice.sureness == "sure"
+
+
+def _is_narrow(drawn: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> bool:
+    top, bottom = drawn.T.tolist()
+    found = ratio_interval(top, bottom, paired=True)
+    assert found is not None
+    return (found.high - found.low) / 2 <= UNTIL[0] * float(np.median(top) / np.median(bottom))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""A run by time: its plan gets another block as long as that fits, and where it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.evaluation.results import results_of
+from pyscale.measuring.extending import extended
+from pyscale.planning.plan import Trial
+from pyscale.planning.stopping import percent_of, seconds_of
+from pyscale.progress.course import Course
+from pyscale.progress.statusview import duration
+from pyscale.report.results import Results
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+from pyscale_stages.wording import plural
+
+FEWEST = 2
+"""Blocks that a run has in any case."""
+
+
+def added_block(run: RunFolder, journal: Journal) -> Sequence[Trial]:
+    """Extend a run by a block that fits into its time; return the trials, none where it is over."""
+    at_most = run.plan.settings.get("at_most")
+    if at_most is None:
+        return ()
+    plan = extended(run.plan, run.plan.settings["repeats"] + 1, None)
+    added = plan.trials[len(run.plan.trials) :]
+    course = Course(journal.read())
+    longest_s = course.longest_s(added)
+    over = longest_s is None or course.worked_s + longest_s > seconds_of(at_most)
+    if over or _is_settled(run):
+        return ()
+    run.replace_plan(plan)
+    journal.append("run_extended", detail=f"a block of {plural(len(added), 'trial')}")
+    return added
+
+
+def is_look(blocks: int) -> bool:
+    """Whether intervals are looked at after so many blocks: after the first six, then seldom.
+
+    Who looks often, and ends at the first narrow interval, ends at one that is so by chance. With a
+    quarter more blocks at each look, intervals hold the truth nearly as often as they say (see
+    `benchmarks/sim_until.py`).
+    """
+    look = repeats_needed()
+    while look < blocks:
+        look += round(look / 4)
+    return look == blocks
+
+
+def widest_percent(results: Results) -> float | None:
+    """Half of the widest 95 % interval of a speedup, of its value; None where one has none."""
+    table = results.about_workers().configurations
+    halves = [
+        50 * (row["speedup_high"] - row["speedup_low"]) / row["speedup"]
+        if row["speedup_low"] is not None
+        else None
+        for row in table.iter_rows(named=True)
+        if row["workers"] != row["baseline_workers"] and row["wall_s"] is not None
+    ]
+    known = [half for half in halves if half is not None]
+    return max(known) if known and len(known) == len(halves) else None
+
+
+def _is_settled(run: RunFolder) -> bool:
+    """Whether every interval is as narrow as was asked for."""
+    settings = run.plan.settings
+    if settings.get("until") is None or not is_look(settings["repeats"]):
+        return False
+    widest = widest_percent(results_of(run, tell=lambda _: None, writes=False))
+    return widest is not None and widest <= percent_of(settings["until"])
+
+
+def what_time_bought(run: RunFolder, results: Results) -> str:
+    """Say how many blocks a run has and how narrow its intervals are, and what more would give."""
+    settings, course = run.plan.settings, Course(Journal(run.journal_file).read())
+    blocks, widest = settings["repeats"], widest_percent(results)
+    told = f"{plural(blocks, 'block')} of trials in {duration(course.worked_s)}"
+    needed = repeats_needed()
+    if widest is None and blocks >= needed:
+        return f"{told}: no interval, because trials failed or only one N was measured"
+    if widest is None:
+        wanted, gives = needed, f"{needed} would give 95 % intervals"
+    else:
+        told += f": speedups within {widest:.1f} % of themselves"
+        if settings.get("until") and widest <= percent_of(settings["until"]):
+            return told
+        # An interval narrows with the root of the trials.
+        wanted, gives = 2 * blocks, f"twice the blocks would give about {widest / 2**0.5:.1f} %"
+    more_s = (wanted - blocks) * course.worked_s / blocks
+    extend = f"pyscale extend {run.path.name} --repeats {wanted}"
+    return f"{told}; {gives}, in about {duration(more_s)} more: {extend}"
