@@ -1,4 +1,4 @@
-"""Batch scripts as `--emit-sbatch` renders them, and scripts of jobs as a run submits them."""
+"""Batch scripts as `--emit` renders them, and scripts of jobs as a run submits them."""
 
 from pathlib import Path
 
@@ -107,6 +107,7 @@ def held(site, **changes):
 
 
 PLAIN, MODULES = load_site("plain"), load_site("modules")
+GRID_ENGINE = load_site("gridengine")
 ON_SCRATCH = PLAIN.model_copy(update={"scratch": "/disk/$USER"})
 MEASURED = MODULES.model_copy(update={"scratch": "/disk/$USER", "override": (GPUS,)})
 IMAGES = {"runtime": "apptainer"}
@@ -140,6 +141,15 @@ SHOWN = {
     "machine": lambda: (
         of_the_machine(MEASURED, (1, 2), **IMAGES, **DISK),
         ("README.md", "submit.sh", "storage-n1/windows.sbatch", "kernels_cuda-n1/windows.sbatch"),
+    ),
+    # On one node workers share its cores and GPUs; one job runs all scripts in their order.
+    "gridengine": lambda: (
+        texts_for(GRID_ENGINE, chunks_per_worker=2),
+        ("README.md", "all.sh", "submit.sh", "workers.sh", "segment-n2/windows.sh"),
+    ),
+    "gridengine and ranks of an image on GPUs": lambda: (
+        of_image(GRID_ENGINE, **ON_GPUS),
+        ("all.sh", "submit.sh", "tomography_3d-n2/windows.sh", "tomography_3d-n2/merge.sh"),
     ),
     # Each point of a grid has its own script, parameters and cores; nothing is compared.
     "grid": lambda: (

@@ -7,7 +7,7 @@ import pytest
     ("flags", "sentence"),
     [
         (("--site", "plain"), "--site tells of a cluster, and this run is on this machine: add"),
-        (("--site", "plain"), "--emit-sbatch DIR"),
+        (("--site", "plain"), "--emit DIR"),
         (
             ("--executor", "slurm", "--site", "plan"),
             "unknown site 'plan' (name your own by the path of",
@@ -44,7 +44,7 @@ def test_a_dry_run_needs_no_slurm_and_says_what_it_does_not_know(
 
 def test_scripts_are_written_and_nothing_runs(pyscale, labels, home):
     line = ("run", "labels", "--data", labels, "--workers", "1,2")
-    answer = pyscale(*line, "--emit-sbatch", "scripts")
+    answer = pyscale(*line, "--emit", "scripts")
     assert (answer.code, answer.out) == (0, "scripts/submit.sh\n")
     assert "plain" in answer.err
     assert {path.name for path in (home / "scripts").iterdir()} == {
@@ -55,7 +55,7 @@ def test_scripts_are_written_and_nothing_runs(pyscale, labels, home):
 
 def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(pyscale, labels, home):
     flags = ("--workers", "2", "--cpus-per-worker", "4096", "--device", "cuda")
-    answer = pyscale("run", "labels", "--data", labels, *flags, "--emit-sbatch", "scripts")
+    answer = pyscale("run", "labels", "--data", labels, *flags, "--emit", "scripts")
     assert answer.code == 0
     text = (home / "scripts" / "contact-n2" / "windows.sbatch").read_text()
     assert "--cpus-per-task=4096" in text
@@ -74,8 +74,8 @@ def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(pyscale, lab
         (("--repeats", "6", "--cache", "cold"), "leave out --repeats and --cache"),
         (("--only", "contcat"), "the suite labels has no stage 'contcat'"),
         (("--runtime", "apptainer"), "run `pyscale image build contact`, or pull it"),
-        (("--dry-run",), "--emit-sbatch runs nothing"),
-        ((), "--emit-sbatch needs --workers"),
+        (("--dry-run",), "--emit runs nothing"),
+        ((), "--emit needs --workers"),
     ],
 )
 def test_what_cannot_be_written_is_refused_and_leaves_no_folder(
@@ -83,7 +83,7 @@ def test_what_cannot_be_written_is_refused_and_leaves_no_folder(
 ):
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(home / "images"))
     workers = ("--workers", "1,2") if flags else ()
-    answer = pyscale("run", "labels", "--data", labels, *workers, *flags, "--emit-sbatch", "new")
+    answer = pyscale("run", "labels", "--data", labels, *workers, *flags, "--emit", "new")
     assert answer.code == 2
     assert sentence in " ".join(answer.err.replace("│", " ").split())
     assert not (home / "new").exists()
@@ -92,7 +92,7 @@ def test_what_cannot_be_written_is_refused_and_leaves_no_folder(
 def test_a_folder_with_something_in_it_is_refused_before_anything_is_fetched(pyscale, labels, home):
     (home / "mine").mkdir()
     (home / "mine" / "notes").touch()
-    answer = pyscale("run", "labels", "--data", "no-such-data", "--emit-sbatch", "mine")
+    answer = pyscale("run", "labels", "--data", "no-such-data", "--emit", "mine")
     assert answer.code == 2
     assert "the folder is not empty" in answer.err
     assert [path.name for path in (home / "mine").iterdir()] == ["notes"]

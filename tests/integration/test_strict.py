@@ -134,7 +134,7 @@ def test_a_check_that_fails_is_not_passed_over(run, tmp_path):
         (("run", "labels", "--detach"), "with --detach pyscale ends before anything is measured"),
         (("resume", "RUN", "--detach"), "with --detach pyscale ends before"),
         (
-            ("run", "labels", "--emit-sbatch", "scripts"),
+            ("run", "labels", "--emit", "scripts"),
             "leave out --dry-run, --detach and --strict",
         ),
         (("run", "labels", *DATA, "--workers", "1", "--repeats", "1"), "this run compares none"),

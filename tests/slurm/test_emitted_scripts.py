@@ -48,7 +48,7 @@ def emit(runs, home):
 
     def write(*words):
         what = ("run", "labels", "--data", "labels, [of] cells.ome.tif", "--only", "contact")
-        runs.say(*what, "--emit-sbatch", "written", "--set", "seed=3", *words)
+        runs.say(*what, "--emit", "written", "--set", "seed=3", *words)
         # Scripts go by where they are submitted from, not by where they were written.
         return (home / "written").rename(home / "moved to the cluster")
 
@@ -97,7 +97,7 @@ def test_scripts_let_ranks_on_two_nodes_find_each_other(runs, slurm, home):
             "data.txt",
             "--workers",
             "3",
-            "--emit-sbatch",
+            "--emit",
             "scripts",
             "--site",
             "ours.toml",

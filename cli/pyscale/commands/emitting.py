@@ -1,10 +1,9 @@
-"""`pyscale run --emit-sbatch`: plans as a run does, and writes a folder of batch scripts."""
+"""`pyscale run --emit`: plans as a run does, and writes a folder of batch scripts."""
 
 from __future__ import annotations
 
 import errno
 import os
-import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -26,6 +25,7 @@ from pyscale.planning.suite import Suite, suite_names
 from pyscale.planning.traits import measures_alone
 from pyscale.runtimes.frozen import frozen_images
 from pyscale.sbatch.jobs import Job, script_templates
+from pyscale.sbatch.queued import head_of_job
 from pyscale.settings import flag_of
 from pyscale.store.provenance import ImageFile
 from pyscale.wording import listing
@@ -49,26 +49,23 @@ def emit(
     given = [flag_of(name) for name in MEASURING if flags.get(name) is not None]
     if given:
         raise UserError(
-            "--emit-sbatch writes scripts that run once and measure nothing: leave out "
+            "--emit writes scripts that run once and measure nothing: leave out "
             f"{' and '.join(given)}"
         )
     refuse_unusable(folder)
     settings = settings_for(suite, flags)
     site = load_site(settings.site)
-    if site.scheduler is not None:
-        raise UserError(
-            f"--emit-sbatch writes scripts for Slurm, and the site {site.name} has another "
-            "[scheduler]: name another --site, or measure there with --executor job"
-        )
     if settings.workers is None:
         raise UserError(
-            "--emit-sbatch needs --workers, e.g. 1,4: the number of workers cannot come from the "
+            "--emit needs --workers, e.g. 1,4: the number of workers cannot come from the "
             "cores of this machine"
         )
     if "mps" in {settings.device, *settings.grid.get("device", ())}:
-        raise UserError("--device mps is not available on Slurm clusters: use --device cuda or cpu")
+        raise UserError("--device mps is not available on clusters: use --device cuda or cpu")
     plan = plan_run(suite, settings, only, accept_terms=accept_terms, scripts_for=site)
-    for sentence in (*warn_of_too_many_workers(plan), *warn_of_no_gpus(plan, site)):
+    # Of another scheduler's GPUs its file says enough in {gpus}.
+    on_site = () if site.scheduler else warn_of_no_gpus(plan, site)
+    for sentence in (*warn_of_too_many_workers(plan), *on_site):
         talk(f"warning: {sentence}")
     texts = render(plan, site, frozen_images(plan, TerminalReport()))
     write_scripts(folder, texts)
@@ -85,15 +82,13 @@ def refuse_unusable(folder: Path) -> None:
             raise _unusable(folder, error) from error
         if full:
             raise UserError(
-                f"--emit-sbatch {folder}: the folder is not empty; name a new one, or empty it"
+                f"--emit {folder}: the folder is not empty; name a new one, or empty it"
             )
     elif folder.exists() or folder.is_symlink():
-        raise UserError(f"--emit-sbatch {folder}: not a folder; name a new one")
+        raise UserError(f"--emit {folder}: not a folder; name a new one")
     nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-        raise UserError(
-            f"--emit-sbatch {folder}: {nearest} is not a writable folder; name another one"
-        )
+        raise UserError(f"--emit {folder}: {nearest} is not a writable folder; name another one")
 
 
 def write_scripts(folder: Path, texts: Mapping[str, str]) -> None:
@@ -121,14 +116,13 @@ def write_scripts(folder: Path, texts: Mapping[str, str]) -> None:
 
 def _unusable(folder: Path, error: OSError) -> UserError:
     return UserError(
-        f"--emit-sbatch {folder}: the folder cannot be used ({error.strerror}); name another one"
+        f"--emit {folder}: the folder cannot be used ({error.strerror}); name another one"
     )
 
 
 def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str]:
     """Texts of all files of a folder of scripts, by path: each configuration runs once."""
     templates = script_templates()
-    templates.filters["quoted"] = shlex.quote
     templates.globals["version"] = version(DISTRIBUTION)
     templates.globals["site"] = site
     by_name = {image.name: image for image in images}
@@ -156,4 +150,8 @@ def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str
     }
     texts["README.md"] = templates.get_template("README.md.j2").render(about)
     texts[SUBMIT_FILE] = templates.get_template("submit.sh.j2").render(about)
+    if site.scheduler is not None:
+        about["directives"] = head_of_job(plan, site)
+        for name in ("all.sh", "workers.sh"):
+            texts[name] = templates.get_template(f"{name}.j2").render(about)
     return texts

@@ -100,7 +100,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "verbose": option(
             None, "Also print the table of factors, or every trial of a dry run.", "-v", "--verbose"
         ),
-        "emit_sbatch": option("DIR", "Write batch scripts; run nothing."),
+        "emit": option("DIR", "Write batch scripts that need no pyscale; run nothing."),
         "detach": option(None, "Return at once; follow with status."),
         "accept_terms": option(None, "Agree to the dataset's terms."),
         "strict": option(
@@ -111,12 +111,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Options by their group in the help."""
 
 
-def _moved(command: str) -> Any:
-    """A flag that became a command, hidden from the help."""
+def _moved(to: str) -> Any:
+    """A flag that became something else, hidden from the help."""
 
-    def point(run: str | None) -> None:
-        if run is not None:
-            raise typer.BadParameter(f"it is a command now: pyscale {command} {run}")
+    def point(value: str | None) -> None:
+        if value is not None:
+            raise typer.BadParameter(f"it is {to} {value}")
 
     return typer.Option(None, hidden=True, callback=point)
 
@@ -131,7 +131,10 @@ def _parameters() -> Iterator[Parameter]:
             info.param_decls = info.param_decls or (f"--{name.replace('_', '-')}",)
             info.metavar, info.rich_help_panel = info.metavar or None, heading
             declared[name] = (list[kind] if name in REPEATED else kind, info)
-    declared |= {name: (str, _moved(name)) for name in ("resume", "extend")}
+    declared |= {
+        name: (str, _moved(f"a command now: pyscale {name}")) for name in ("resume", "extend")
+    }
+    declared["emit_sbatch"] = (str, _moved("--emit now: --emit"))
     for name, (kind, info) in declared.items():
         yield Parameter(name, Parameter.KEYWORD_ONLY, default=info, annotation=kind | None)
 
@@ -152,16 +155,15 @@ def run(**given: Any) -> None:
     of_step = {name: given[name] for name in CommandParams.model_fields if name in given}
     course = {name: bool(given[name]) for name in ("detach", "strict", "verbose")}
     accept_terms, only = bool(given["accept_terms"]), given["only"] or []
-    emit_sbatch = given["emit_sbatch"]
     chosen = ownstep.step_asked_for(given["suite"], given["step"], of_step)
-    if emit_sbatch is not None:
+    if given["emit"] is not None:
         if given["dry_run"] or course["detach"] or course["strict"]:
             raise typer.BadParameter(
-                "--emit-sbatch runs nothing: leave out --dry-run, --detach and --strict"
+                "--emit runs nothing: leave out --dry-run, --detach and --strict"
             )
         from pyscale.commands.emitting import emit
 
-        emit(chosen, flags, only, emit_sbatch, accept_terms=accept_terms)
+        emit(chosen, flags, only, given["emit"], accept_terms=accept_terms)
         return
     course |= {"accept_terms": accept_terms, "dry_run": bool(given["dry_run"])}
     raise typer.Exit(running.start(chosen, flags, only, **course))

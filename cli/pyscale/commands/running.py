@@ -303,7 +303,7 @@ def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:
     if settings.executor == "local" and flags["site"] is not None:
         raise UserError(
             "--site tells of a cluster, and this run is on this machine: add --executor slurm "
-            "(or job, where its scheduler is another one), or --emit-sbatch DIR to write scripts "
+            "(or job, where its scheduler is another one), or --emit DIR to write scripts "
             "for it, or leave that out"
         )
     if settings.at_most and flags["repeats"] is not None:

@@ -1,1 +1,1 @@
-"""Batch scripts that run a suite on a cluster without pyscale: `pyscale run --emit-sbatch`."""
+"""Batch scripts that run a suite on a cluster without pyscale: `pyscale run --emit`."""

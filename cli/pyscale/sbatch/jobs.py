@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import sys
 from collections.abc import Mapping
@@ -37,7 +38,7 @@ class _Input(NamedTuple):
 
 def script_templates() -> Environment:
     """The templates of scripts, in which a name that nobody gives is an error."""
-    return Environment(
+    templates = Environment(
         loader=FileSystemLoader(shipped("sbatch_templates")),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -47,6 +48,8 @@ def script_templates() -> Environment:
         comment_start_string="<#",
         comment_end_string="#>",
     )
+    templates.filters["quoted"] = shlex.quote
+    return templates
 
 
 class Job:
@@ -64,6 +67,8 @@ class Job:
         # Its times are what it is for, so that no other job is to slow it.
         self.measures = stands_apart(trial.stage)
         self.image = None if trial.image is None else images[trial.image]
+        self.at_once = trial.processes
+        self.ending = "sbatch" if site.scheduler is None else "sh"
         self._plan = plan
         self._site = site
 
@@ -75,7 +80,7 @@ class Job:
         if self.are_ranks:
             return "rank of this job has work of its own, at the same time as the others"
         by_itself = "measures by itself" if self.measures else "processes one window of the frames"
-        return f"task of this array {by_itself}"
+        return f"task of this {'array' if self._site.scheduler is None else 'job'} {by_itself}"
 
     @property
     def after(self) -> list[str]:
@@ -97,16 +102,18 @@ class Job:
             "python": sys.executable,
             "container": shlex.join([PROGRAM, "run", *OPTIONS]),
             "prefix": VARIABLE_PREFIX,
+            "submits": "sbatch" if self._site.scheduler is None else self._site.scheduler.submit,
         }
         files = {
             "params.json": json.dumps(self.trial.params, indent=1) + "\n",
             f"{LOGS_FOLDER}/.keep": "",
         }
-        scripts = {"windows.sbatch": self._windows}
+        scripts = {"windows": self._windows}
         if self.merges:
-            scripts["merge.sbatch"] = self._merge
+            scripts["merge"] = self._merge
         for name, told in scripts.items():
-            files[name] = templates.get_template(f"{name}.j2").render(common | told())
+            text = templates.get_template(f"{name}.j2").render(common | told())
+            files[f"{name}.{self.ending}"] = text
         return {f"{self.name}/{name}": text for name, text in files.items()}
 
     def _windows(self) -> dict[str, Any]:
@@ -129,10 +136,9 @@ class Job:
         last = len(trial.windows) - 1
         at_once = f"%{trial.workers}" if len(trial.windows) > trial.workers else ""
         array = None if self.are_ranks else f"0-{last}{at_once}" if last else "0"
-        ranks = trial.workers if self.are_ranks else 1
         windows = () if trial.meets else trial.windows
         return {
-            "directives": self._directives(self.name, trial.device, array, ranks),
+            "directives": self._directives(self.name, trial.device, array, len(trial.windows)),
             "inputs": inputs,
             "reads_frames": any(i.slot == "frames" and not i.is_place for i in trial.inputs),
             "valid_file": VALID_FILE,
@@ -166,20 +172,32 @@ class Job:
         )
 
     @property
-    def cpus(self) -> int:
-        """Cores of a task."""
-        return self._allocation(self.trial.device).cpus
+    def asks(self) -> Allocation:
+        """What one of its tasks asks for."""
+        return self._allocation(self.trial.device)
 
     def _allocation(self, device: Device) -> Allocation:
         threads = self._plan.threads_of(self.trial)
         return allocation(self._site, self.stage, device, threads, self.trial.gpus)
 
     def _directives(
-        self, name: str, device: Device, array: str | None = None, ranks: int = 1
+        self, name: str, device: Device, array: str | None = None, tasks: int = 1
     ) -> list[str]:
+        wanted = self._allocation(device)
+        if self._site.scheduler is not None:
+            at_once = min(tasks, self.at_once)
+            return self._site.scheduler.head(
+                name,
+                at_once * wanted.cpus,
+                at_once * wanted.gpus,
+                at_once * wanted.memory_mib,
+                math.ceil(tasks / at_once) * wanted.time_min,
+            )
         log = f"{self.name}/{LOGS_FOLDER}/%x-{'%A_%a' if array else '%j'}.log"
         named = {"job-name": name, **({"array": array} if array else {}), "output": log}
-        return as_words(named | slurm_options(self._site, self._allocation(device), ranks))
+        ranks = tasks if self.are_ranks else 1
+        words = as_words(named | slurm_options(self._site, wanted, ranks))
+        return [f"#SBATCH {word}" for word in words]
 
     def _source(self, item: TrialInput) -> str:
         if item.from_trial is None:

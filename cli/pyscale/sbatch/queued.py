@@ -21,24 +21,29 @@ TEMPLATE = "job.sh.j2"
 
 def script_of_job(plan: Plan, site: Site, folder: Path, log: Path) -> str:
     """The script of the job that works off the run of a folder, for a site's scheduler."""
-    held = held_by(plan, site, plan.trials)
     in_image = any(trial.image is not None for trial in plan.trials)
     command = [sys.executable, "-m", "pyscale", "work", str(folder), "--foreign"]
     return (
         script_templates()
         .get_template(TEMPLATE)
         .render(
-            directives=_scheduler(site).head(
-                f"pyscale-{plan.run_id}",
-                held.cores,
-                held.slots * held.slot.gpus,
-                held.slots * held.slot.memory_mib,
-                limit_of(held),
-            ),
+            directives=head_of_job(plan, site),
             setup=setup_lines(site, in_image=in_image),
             log=shlex.quote(str(log)),
             command=shlex.join(command),
         )
+    )
+
+
+def head_of_job(plan: Plan, site: Site) -> list[str]:
+    """Lines that ask for a job which every trial of a plan fits into."""
+    held = held_by(plan, site, plan.trials)
+    return _scheduler(site).head(
+        f"pyscale-{plan.run_id}",
+        held.cores,
+        held.slots * held.slot.gpus,
+        held.slots * held.slot.memory_mib,
+        limit_of(held),
     )
 
 

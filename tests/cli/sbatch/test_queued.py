@@ -29,7 +29,7 @@ def test_its_head_asks_for_what_the_largest_trial_needs(tmp_path):
     directives = ("#X {cores} {time} {time_min}", "#X {memory_mib} {memory_mib_per_core}")
     text = script(tmp_path, site(*directives), cpus_per_worker=2)
     first, asks, memory, command = text.splitlines()
-    assert (first, asks) == ("#!/bin/bash", "#X 8 12:00:00 720")
+    assert (first, asks) == ("#!/usr/bin/env bash", "#X 8 12:00:00 720")
     whole, of_core = map(int, memory.split()[1:])
     assert whole == 8 * of_core > 8 * 1024
     assert command.endswith("-m pyscale work /runs/r --foreign >/runs/r/log 2>&1")
