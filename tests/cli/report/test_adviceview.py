@@ -75,16 +75,6 @@ def test_a_narrow_terminal_keeps_every_n_and_how_sure_it_is(advice):
             assert re.search(row.replace("%", " %"), text)
 
 
-def test_what_is_said_of_every_stage_is_said_once(advice):
-    shared = Experiment(code="few-repeats", reason="Time more.", workers=(1, 2), repeats=6)
-    stages = [one.model_copy(update={"experiments": (shared,)}) for one in advice.stages]
-    text = printed(advice.model_copy(update={"stages": tuple(stages)}))
-    assert text.count("- Time more.") == 1
-    assert "all stages\n- Time more." in text
-    one_stage = advice.model_copy(update={"stages": (stages[0],)})
-    assert "all stages" not in printed(one_stage)
-
-
 def test_lines_to_paste_are_not_broken(advice):
     lines = printed(advice, width=60).splitlines()
     for stage in advice.stages:

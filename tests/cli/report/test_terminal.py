@@ -68,12 +68,6 @@ def test_it_fits_the_terminal_and_names_what_ran(results, width):
         assert how in " ".join(text.split())
 
 
-def test_scores_are_shown_where_a_truth_was_given(full):
-    for judged in (False, True):
-        said = " ".join(printed(summary_of(full, with_quality=judged), width=140).split())
-        assert ("link_recall 0.991" in said) == judged
-
-
 def test_the_line_to_paste_is_never_broken(thin):
     command = "pyscale run pipeline --data " + "x" * 100
     one = Experiment(code="few-repeats", reason="", workers=(1,), repeats=6, command=command)

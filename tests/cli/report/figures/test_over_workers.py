@@ -1,21 +1,12 @@
 """Figures over N: what is drawn is what was found, and the caption says how to read it."""
 
-from dataclasses import replace
-
 import matplotlib.pyplot as plt
-import polars as pl
 import pytest
 
 from atleastone import some
 from drawn import caption, layers
-from pyscale.report.context import ReportContext, Work
 from pyscale.report.figures import NothingToDrawError, cache, losses, speedup, wall_time
 from refusals import refused
-
-
-def panels(plot, geom):
-    """Text above each panel."""
-    return layers(plot, geom)[-1].data["panel"].cat.categories.tolist()
 
 
 @pytest.mark.parametrize(
@@ -44,25 +35,6 @@ def test_a_small_dot_is_nearer_to_its_own_configuration_than_to_any_other(of_tab
     singles, _ = layers(wall_time(of_table(["a"], counts)), "geom_point")
     for n, at in some(zip(counts, singles.data["at"], strict=True)):
         assert min(counts, key=lambda other: abs(other - at)) == n
-
-
-def test_a_panel_names_the_algorithm_and_the_caption_a_stand_in(full):
-    work = Work(data="a", how="Cellpose 3.1, pyscale-tiny", stand_in="segment ran a toy.")
-    named = replace(full, context=ReportContext(title="a run", works={"segment": work}))
-    wide, narrow = (wall_time(named, width_mm=width) for width in (180, 88))
-    assert "segment: Cellpose 3.1, pyscale-tiny\nbaseline N = 1: " in panels(wide, "geom_point")[1]
-    assert " ".join(panels(narrow, "geom_point")[1].split()).startswith(
-        "segment: Cellpose 3.1, pyscale-tiny baseline N = 1: "
-    )
-    assert caption(wide).endswith("segment ran a toy.")
-
-
-def test_curves_without_times_of_tasks_have_no_panel(of_table):
-    known = pl.when(pl.col("stage") == "a").then(pl.col("wall_s") * 0.9)
-    results = of_table(["a", "b"], mean_task_s=known)
-    # One worker's time is its task's.
-    shown = panels(losses(results), "geom_col")
-    assert [panel.split("\n")[0] for panel in shown] == sorted(set(results.losses["stage"]))
 
 
 def reading(run, state, seconds):
