@@ -1,6 +1,5 @@
 """The scratch folder is gone however the task ends: real processes are told to, once and twice."""
 
-import json
 import os
 import signal
 import subprocess
@@ -14,7 +13,6 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels.particles import OnDisk
 from pyscale_stages.machine.place import scratch_folder
 from refusals import refused
-from smallstages import SMALL
 
 TWICE = """
 import pathlib, select, shutil, sys
@@ -38,20 +36,6 @@ with place.scratch_folder(pathlib.Path(sys.argv[1]), "storage", print) as folder
     (folder / "stack" / "file").touch()
     say("working")
 print("done", flush=True)
-"""
-STAGE = """
-import sys, time
-from pyscale_stages.commandline import main
-from pyscale_stages.storage import run
-
-def wait(*_given):
-    print("reading", flush=True)
-    sys.stdin.readline()
-
-run.read_sequentially = wait
-place, output, params = sys.argv[1:]
-given = ["--input", place, "--output", output, "--params", params]
-sys.exit(main(["storage", "run", *given], time.monotonic()))
 """
 
 
@@ -112,19 +96,6 @@ def test_a_signal_while_finished_work_is_removed_ends_the_task_after_it(place):
         go_on(process)
         assert process.wait() == -signal.SIGINT
         assert process.stdout.read() == ""
-    assert list(place.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_a_stage_that_is_politely_killed_leaves_nothing(place, tmp_path):
-    (tmp_path / "params.json").write_text(json.dumps(SMALL["storage"]))
-    with python(STAGE, place, tmp_path / "out", tmp_path / "params.json") as process:
-        hear(process, "reading")
-        assert list(place.rglob("*.mrc"))
-        process.send_signal(signal.SIGTERM)
-        # Its read ends too, where the signal came just before that.
-        process.communicate()
-        assert process.returncode == 128 + signal.SIGTERM
     assert list(place.iterdir()) == []
 
 

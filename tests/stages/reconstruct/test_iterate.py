@@ -154,24 +154,6 @@ def test_no_meeting_is_in_what_an_iteration_or_an_objective_took(built):
     assert all(took <= most for took, most in some(zip(took_s, between_s[1:], strict=True)))
 
 
-def test_physics_count_as_gradient_and_the_network_as_denoiser(built):
-    solver, _, params = built()
-    components = solver.context.components
-    seen = []
-
-    class Fidelity:
-        def grad(self, *given):
-            seen.append(("physics", components.current))
-            return solver.fidelity.grad(*given)
-
-    def denoised(image):
-        seen.append(("network", components.current))
-        return image
-
-    timed_iterations(replace(solver, fidelity=Fidelity(), denoised=denoised), ALONE, params)
-    assert set(seen) == {("physics", "gradient"), ("network", "denoiser")}
-
-
 @pytest.mark.parametrize("whole", [True, False])
 def test_the_denoiser_is_told_the_noise_that_was_asked_for(built, whole):
     (solver, problem, params), (other, _, _) = (
