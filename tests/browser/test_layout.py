@@ -77,23 +77,6 @@ def test_on_a_phone_charts_fit_and_wide_tables_scroll_and_can_be_reached_by_keyb
     assert unreachable == 0
 
 
-@pytest.mark.parametrize(("scheme", "least", "most"), [("light", 200, 256), ("dark", 0, 60)])
-def test_the_system_decides_between_light_and_dark_and_text_of_charts_stands_out(
-    full, visit_once, scheme, least, most
-):
-    page = visit_once(full.page, color_scheme=scheme)
-    paper = brightness(page, "body")
-    assert least < paper < most
-    inks = page.evaluate(
-        """() => [...document.querySelectorAll("[data-chart] .chart-plot svg text")]
-          .filter(text => text.textContent.trim() && text.checkVisibility())
-          .map(text => [text.textContent, getComputedStyle(text).fill])"""
-    )
-    assert len(inks) > 50
-    faint = [text for text, fill in inks if abs(luma(fill) - paper) < 80]
-    assert faint == []
-
-
 def test_on_paper_every_chart_is_drawn_on_white(full, visit_once, tmp_path):
     page = visit_once(full.page, color_scheme="dark")
     file = tmp_path / "report.pdf"

@@ -63,21 +63,6 @@ def test_a_flag_that_became_a_command_points_to_it(command):
     assert f"--{command}" not in help_of("run")
 
 
-def test_options_of_a_run_stand_in_groups():
-    said = help_of("run").splitlines()
-    headings = [line for line in said if line.endswith(":") and not line.startswith(" ")]
-    assert headings == [
-        *(
-            "Arguments:",
-            "What to measure:",
-            "A step of your own:",
-            "How to measure it:",
-            "Where tasks run:",
-        ),
-        *("Course of the run:", "Options:", "Examples:"),
-    ]
-
-
 def test_choices_and_the_defaults_that_hold_here_are_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "--cache [cold|warm|asis]" in help_of("run")

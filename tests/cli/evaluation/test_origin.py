@@ -1,17 +1,7 @@
 """What a run was made from, and the lines that would measure it again."""
 
-import pytest
-
-from mockruns import carried_out
 from pyscale.evaluation import origin
-from pyscale.evaluation.results import results_of
 from pyscale.evaluation.runline import repeat_line
-
-
-@pytest.fixture
-def results(make, tmp_path):
-    run = carried_out(make(only=("register_denoise",)), tmp_path)
-    return results_of(run)
 
 
 def test_every_entry_has_its_algorithm_with_the_version_that_ran(make):
@@ -47,19 +37,3 @@ def test_the_lines_measure_and_report_the_same_run(make):
     # Stages that were measured alone are measured alone again.
     line = repeat_line(make(only=("segment", "track"), cache="warm"))
     assert " --only segment --only track --workers 1,2 --repeats 2 --cache warm" in line
-
-
-def test_of_thousands_of_files_some_are_named(make):
-    files = [{"name": f"{n}.tif", "size_bytes": 1, "sha256": "0"} for n in range(1000)]
-    manifest = {
-        "input": {"files": files},
-        "pyscale": {"version": "1", "git_commit": None, "git_dirty": None},
-        "python": "3.11",
-        "containers": None,
-        "versions": {},
-        "entry_versions": {},
-        "hardware": {},
-    }
-    found = origin.facts(make(), manifest)
-    assert len(found["Input"]) == origin.MOST_FILES + 2
-    assert found["Input"]["files"].startswith("1000; ")

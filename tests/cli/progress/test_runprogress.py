@@ -63,15 +63,3 @@ def test_a_failure_is_told_and_that_it_is_tried_again(run, capsys):
     assert failed.startswith(f"{trial} failed: ")
     assert again.startswith(f"{trial} retried: ")
     assert done.startswith(f"{run.plan.trials[0].entry} N=1 block 1: ")
-
-
-def test_a_slurm_that_falls_silent_is_told_at_once(run, capsys):
-    with RunProgress(run.plan) as progress:
-        journal = Journal(run.journal_file, progress.hear)
-        journal.append("slurm_silent", detail="squeue: Connection refused")
-        journal.append("slurm_answers")
-    lines = capsys.readouterr().err.splitlines()[1:]
-    assert [line.partition("] ")[2] for line in lines] == [
-        "Slurm does not answer: squeue: Connection refused",
-        "Slurm answers again",
-    ]

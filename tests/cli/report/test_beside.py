@@ -1,10 +1,7 @@
 """Waiting, overlap and requests stand beside the wall time, and say what could be lowered."""
 
-import re
-
 import polars as pl
 
-from asread import printed
 from pyscale.analysis.resource_request import GIB
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
@@ -13,7 +10,6 @@ from pyscale.report.advice import too_much as too_much_of
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import curves
 from pyscale.report.markdown import write_markdown
-from pyscale.report.terminal import summary
 from refusals import assert_said
 
 ASKED = {"requested_cpus": 4, "requested_memory_bytes": 8 * GIB, "peak_rss_bytes": 5 * GIB // 4}
@@ -83,17 +79,3 @@ def test_what_a_table_tells_of_its_tasks_stands_beside_and_names_no_setting(tmp_
     lines = [line for line in section.split("\n## ")[0].splitlines() if line[:4] == "| a "]
     assert lines == ["| a | 1 | 1.00 | 4 |", "| a | 2 | 2.00 | 4 |"]
     assert_said(*too_much_of(curves(configurations(trials))))
-
-
-def test_of_cores_whose_use_nobody_measured_nothing_is_said():
-    trials = trials_from_wall_times(TOLD)
-    assert list(too_much_of(curves(configurations(trials)))) == []
-    text = printed(summary(configurations(trials)), width=100)
-    assert re.search(r"Cores asked for\n.*\na +1 +4$", text, re.MULTILINE)
-
-
-def test_the_terminal_shows_it_for_a_cluster_alone_or_says_where_the_table_is(new_run):
-    for width in (60, 80, 100):
-        text = printed(summary(configurations(on_a_cluster(new_run))), width=width)
-        assert max(len(line.rstrip()) for line in text.splitlines()) <= width
-        assert ("Queue wait" in text) != ("This table needs a wider terminal" in text)

@@ -13,7 +13,7 @@ from pyscale.report.comparison import (
     remarks,
 )
 from pyscale.report.comparisonview import shown
-from pyscale.report.judged import judged, named, stage_name
+from pyscale.report.judged import judged
 from refusals import assert_said
 
 CONTEXT = ComparisonContext(base="run a", new="run b", measured_here=True)
@@ -41,10 +41,6 @@ def words(rows, context=CONTEXT):
     return re.split(r"\]|nwo / nwo", " ".join(printed(shown(context, rows)).split()))[-1]
 
 
-def test_flags_of_both_sides_are_letters_that_the_lines_below_explain(thin):
-    assert_said(words(judged(comparison(thin.trials, thin.trials))))
-
-
 def test_outputs_are_said_with_their_quality(compared):
     assert_said(words(compared, of_track(found="different", files=("tracks.parquet",))))
     # An output without a record proves nothing.
@@ -55,16 +51,6 @@ def test_what_differs_is_remarked():
     for kinds in (("code",), ("code", "settings"), ("hardware", "nodes"), ("nodes",)):
         told = tuple(Difference(kind=kind, what="it", base="1", new="2") for kind in kinds)
         assert_said(next(iter(remarks(CONTEXT.model_copy(update={"differences": told})))))
-
-
-def test_a_stage_on_two_devices_is_named_by_both():
-    rows = [
-        {"stage": "segment", "device": device, "workers": workers}
-        for device in ("cpu", "cuda")
-        for workers in (1, 2)
-    ]
-    for told in (rows, rows[:2]):
-        assert_said(named([row | {"name": stage_name(row, told)} for row in told]))
 
 
 def test_a_verdict_on_an_invalid_configuration_says_so(broken):

@@ -6,19 +6,16 @@ import polars as pl
 import pytest
 
 from asread import printed
-from drawn import layers
 from pyscale.analysis.measured import POINT_SCHEMA
 from pyscale.analysis.samples import compared_samples, samples
-from pyscale.report.charts.all import charts, datasets
 from pyscale.report.comparison import ComparisonContext, conclusion
 from pyscale.report.comparisonview import shown
-from pyscale.report.figures import NothingToDrawError, measures
 from pyscale.report.judged import judged
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.quality import worse
 from pyscale.report.terminal import summary_of
-from refusals import assert_said, refused
+from refusals import assert_said
 
 POINT = {
     "suite": "demo",
@@ -66,17 +63,6 @@ def test_a_number_that_was_zero_at_the_baseline_is_said_to_be_worse_without_a_ra
     assert list(worse(changed)) == [
         "segment at N = 2: cells is 80.0 cells, but 0 at N = 1; lower is better."
     ]
-
-
-def test_every_number_has_a_panel_in_its_own_unit(measured, full):
-    (marks,) = layers(measures(measured), "geom_point")
-    assert marks.data["value"].tolist() == [100.0, 80.0]
-    assert set(marks.data["panel"]) == {"segment: cells (cells)"}
-    (chart,) = (one for one in charts(measured) if one.id == "measures")
-    assert "80.0 [79.0, 81.0] at N = 2" in chart.description
-    assert len(datasets(measured)["measures"]) == 2
-    with refused(NothingToDrawError):
-        measures(full)
 
 
 @pytest.mark.parametrize(

@@ -29,19 +29,6 @@ def test_what_was_not_measured_is_a_dash_and_names_are_taken_as_they_are():
     assert last.split() == ["2", "5.00", "1.80", "0.90", "-", "-", "-", "-", "n"]
 
 
-@pytest.mark.parametrize("width", [60, 80])
-def test_a_narrow_terminal_keeps_names_and_whole_numbers(results, width):
-    text = shown(results.configurations, width)
-    assert max(len(line.rstrip()) for line in text.splitlines()) <= width
-    assert "…" not in text
-    for stage in ("register", "segment", "contact", "track"):
-        assert f"\n{stage}" in text
-    for row in results.configurations.iter_rows(named=True):
-        assert f"{row['speedup']:.2f}" in text
-    says_so = "Efficiency and its factors need a wider terminal" in text
-    assert says_so == ("effi-" not in text)
-
-
 HOW = {
     "register_denoise": "ANTs Translation, wavelets",
     "segment": "Cellpose 3.1, pyscale-tiny",

@@ -12,7 +12,6 @@ from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.iterate import timed_iterations, timed_objectives
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.reconstruction import COMPONENTS
 from refusals import refused
 
 ALONE = Group(0, 1)
@@ -84,22 +83,6 @@ def test_iterations_after_warm_up_are_timed_in_all_their_components_and_objectiv
     assert objective == solver.objective(image)
     assert len(seconds) == 3
     assert min(seconds) > 0
-
-
-def test_each_component_is_recorded_under_its_own_name(built):
-    solver, _, params = built()
-    components = solver.context.components
-
-    def denoised(image):
-        for name in ("communication", "gather", "barrier"):
-            with components.timed(name):
-                image = image + 0
-        return image
-
-    _, iterations = timed_iterations(replace(solver, denoised=denoised), ALONE, params)
-    recorded = {name: getattr(iterations[-1], f"{name}_s") for name in COMPONENTS}
-    assert recorded == components.seconds
-    assert all(seconds > 0 for seconds in recorded.values())
 
 
 def test_ranks_meet_before_an_iteration_and_before_each_objective_after_the_last(built):

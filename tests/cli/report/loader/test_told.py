@@ -10,7 +10,6 @@ from madeuploader import ENTRIES, consuming, entries_like, made_up
 from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.trust import trust_in_loading
 from pyscale.report.kinds import sections_of
-from pyscale.report.markdown import write_markdown
 from pyscale.report.ranks.loader import names_of, same, to_paste
 from refusals import assert_said
 
@@ -141,13 +140,6 @@ def test_patches_that_were_not_compared_leave_the_rate_untested():
     points = findings.points.with_columns(checksum=pl.lit(None, pl.String))
     trusted = trust_in_loading(replace(findings, points=points, advised=()))
     assert (trusted.grade, trusted.reasons) == ("untested", ("outputs not compared",))
-
-
-def test_many_ranks_are_left_to_the_csv(tmp_path):
-    text = write_markdown(tmp_path, made_up(ranks=(4, 8), repeats=1)).read_text()
-    assert "`benchmark_loader_ranks.csv`" in text
-    ranks = text.partition("### Rank by rank")[2].partition("Ranks of ")[0]
-    assert ranks.count("\n| ") == 2 + 8
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,12 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from asread import seen
 from madeupmachine import made_up
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.trust import trust_in_tests
-from pyscale.report.figures import machine_kernels, machine_nodes, machine_storage
-from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.machine import section as told
 from pyscale.report.machine.bench import benches
 from pyscale.report.machine.section import section
-from pyscale.report.markdown import write_markdown
-from pyscale.report.page.write import write_page
 from refusals import assert_said
 
 
@@ -29,12 +24,6 @@ def one():
 def three():
     """Three nodes with two GPUs each; the third reads at half the rate."""
     return made_up(3)
-
-
-@pytest.fixture(scope="module")
-def many():
-    """More nodes than are drawn each by itself."""
-    return made_up(6, gpus=False, blocks=2)
 
 
 @pytest.fixture(scope="module")
@@ -84,14 +73,3 @@ def test_where_no_node_is_an_outlier_it_says_so(three):
     ):
         changed = replace(machine, nodes=machine.nodes.with_columns(**columns))
         assert_said(section(replace(three, kinds=(changed,))).blocks[0].said[0])
-
-
-def test_many_nodes_are_compared_and_not_each_told_or_drawn(many, three, tmp_path):
-    text = write_markdown(tmp_path, many).read_text()
-    assert "The page alone has: node1, node2, node3, " in text
-    assert "\n### node1\n" not in text
-    assert "node6" in seen(write_page(tmp_path, many).read_text())
-    machine_nodes(three)
-    for draw, results in ((machine_storage, many), (machine_kernels, three)):
-        with pytest.raises(NothingToDrawError):
-            draw(results)

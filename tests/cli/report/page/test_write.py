@@ -6,16 +6,11 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import polars as pl
 import pytest
 
 from asread import seen
-from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.evaluation.results import analysed
 from pyscale.report.context import Command, Node, ReportContext
 from pyscale.report.csv import csv_texts
-from pyscale.report.curves import curves
-from pyscale.report.page import tables
 from pyscale.report.page.shell import script_json
 from pyscale.report.page.write import write_page
 
@@ -80,16 +75,3 @@ def test_no_text_ends_the_script_that_it_stands_in():
     assert "<" not in text
     assert "\u2028" not in text
     assert json.loads(text) == {"stage": "</script><!-- \u2028 é"}
-
-
-def test_a_table_of_which_nothing_is_known_is_left_out(new_run):
-    table = pl.DataFrame({"stage": "segment", "workers": [1, 2], "wall_s": [9.0, 5.0]})
-    results = analysed(trials_from_wall_times(table), ReportContext(title="a table"))
-    found = curves(results.configurations)
-    for table in (tables.waiting, tables.memory, tables.cache):
-        assert table(found) is None
-    assert tables.losses(found, results) is None
-    # Nor is there any without a record.
-    results = new_run().results()
-    assert tables.results(curves(results.configurations)) is None
-    assert tables.choices(curves(results.configurations), results) is None

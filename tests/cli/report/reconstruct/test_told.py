@@ -5,12 +5,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from drawn import layers
 from madeupreconstruct import ENTRIES, Entry, made_up, reconstruction
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings, reconstruct_findings
 from pyscale.references.files import all_references
 from pyscale.references.matchingranks import matching_reconstruct
-from pyscale.report.figures import component_shares, components
 from pyscale.report.kinds import sections_of
 from refusals import assert_said
 
@@ -125,10 +123,3 @@ def test_published_speedups_stand_beside_the_same_problem_size_and_ranks(publish
     assert "Here" not in columns
     assert {row[2] for row in rows} == {"4, over 1", "4, over 2"}
     assert ["2048 px", "iteration", "4, over 1", "2.30 times", "58 %", "90 %"] in rows
-
-
-def test_one_rank_alone_has_a_figure_in_one_column_too():
-    alone = made_up(ENTRIES[:1], ranks=(1,), repeats=1)
-    (marks, *_) = layers(components(alone, width_mm=88), "geom_point")
-    bars, *_ = layers(component_shares(alone, width_mm=88), "geom_col")
-    assert set(marks.data["workers"]) == set(bars.data["place"]) == {1}

@@ -3,12 +3,11 @@
 import pytest
 
 from madeupmachine import SIZES, measured
-from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.report.comparison import ComparisonContext, conclusion, method
 from pyscale.report.judged import judged, not_judged
 from pyscale.report.viewer.build import SideBySide
-from pyscale.report.viewer.machines import _tag, machine_viewer
+from pyscale.report.viewer.machines import machine_viewer
 from pyscale.report.viewer.sources import sources_of_run
 from refusals import assert_said
 
@@ -41,36 +40,6 @@ def row(shown, name, group="storage"):
 
 def cell(shown, name, group="storage", column=0):
     return row(shown, name, group).cells[column]
-
-
-def test_the_doubts_of_a_test_without_a_likely_bottleneck_are_shown():
-    row = {"bottleneck": None, "flags": ["few-repeats", "unstable"]}
-    shown = _tag(row)
-    assert shown.text == "doubtful"
-    assert SENTENCES["unstable"] in shown.why
-    assert _tag(row | {"flags": []}) is None
-
-
-def test_tests_stand_under_their_kind_and_device(shown):
-    assert list(shown.groups) == [
-        *("storage", "decompress", "kernels on the processor", "kernels on the GPU"),
-        "kernels on GPU 2",
-    ]
-    names = [one.name for one in shown.rows]
-    # Readers and threads are counted where their number varies.
-    assert [name for name in names if "parallel" in name] == [
-        *("parallel_read_cold, 1 reader", "parallel_read_cold, 2 readers"),
-        "parallel_read_cold, 4 readers",
-    ]
-    assert {"tiff_lzw: decode, 2 threads", "particle_random_read_cold"} <= set(names)
-    # A test opens into its steps, and percentages of a group sum to a hundred.
-    place = shown.rows.index(row(shown, "particle_write"))
-    assert [(one.name, one.part) for one in shown.rows[place : place + 3]] == [
-        *(("particle_write", False), ("write", True), ("flush", True)),
-    ]
-    assert not row(shown, "tiff_lzw: decode, 2 threads", "decompress").part
-    wholes = [one.cells[0] for _, one in shown.groups["storage"] if not one.part]
-    assert sum(one.percent or 0 for one in wholes if one) == pytest.approx(100)
 
 
 def test_what_cannot_run_says_why_and_is_never_zero(shown):

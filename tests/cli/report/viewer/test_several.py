@@ -5,10 +5,9 @@ from dataclasses import replace
 import polars as pl
 
 from pyscale.evaluation.results import analysed
-from pyscale.planning.runfacts import Differing
 from pyscale.report.comparison import ComparisonContext
 from pyscale.report.viewer.build import SideBySide
-from pyscale.report.viewer.several import Several, compared_runs, verdict_lines, what_differs
+from pyscale.report.viewer.several import Several, compared_runs, verdict_lines
 from pyscale.report.viewer.sources import source_of
 from refusals import assert_said
 
@@ -53,11 +52,3 @@ def test_other_work_at_an_n_is_not_judged_there(full):
     words = {workers: one.text for _, workers, (one,) in verdict_lines(found) if one}
     assert words == {1: "same", 2: "same", 4: "same", 8: "not compared"}
     assert_said(*found[1].judged.summary)
-
-
-def test_the_kinds_of_differences_are_named_once(two_runs):
-    differing = [
-        Differing(kind=kind, what=what, values=("a", "b"))
-        for kind, what in (("hardware", "processor"), ("hardware", "memory"), ("settings", "cache"))
-    ]
-    assert_said(what_differs(several(two_runs)), what_differs(several(two_runs, *differing)))
