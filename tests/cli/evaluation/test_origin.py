@@ -2,23 +2,16 @@
 
 from pyscale.evaluation import origin
 from pyscale.evaluation.runline import repeat_line
+from refusals import assert_said
 
 
 def test_every_entry_has_its_algorithm_with_the_version_that_ran(make):
     versions = {"segment": {"cellpose": "3.1.1.3", "torch": "2.13.0", "numpy": "2.0.2"}}
     works = origin.works(make(), versions)
-    assert {entry: work.how for entry, work in works.items()} == {
-        "register_denoise": "ANTs Translation, wavelets",
-        "segment": "Cellpose 3.1, pyscale-tiny",
-        "contact": "NumPy, touching pixels",
-        "track": "laptrack",
-    }
+    assert_said(*(f"{entry}: {work.how}" for entry, work in works.items()))
     assert works["segment"].packages == {"cellpose": "3.1.1.3", "torch": "2.13.0"}
     assert works["track"].stand_in is None
-    assert works["segment"].stand_in == (
-        "segment ran pyscale-tiny, a small nuclei model of 3 MB for timing: its times are not "
-        "those of Cellpose's published models."
-    )
+    assert_said(works["segment"].stand_in)
     # Another version had other parameters, or other values of one.
     assert origin.method_of("segment", {"gone": 1}, "cpu").shown({}) == "Cellpose, pyscale-tiny"
     assert origin.method_of("segment", {"model": 1}, "cpu").shown({}) == "segment"
@@ -26,14 +19,9 @@ def test_every_entry_has_its_algorithm_with_the_version_that_ran(make):
 
 def test_the_lines_measure_and_report_the_same_run(make):
     plan = make(data="two words")
-    lines = {command.what: command.line for command in origin.commands(plan)}
-    assert lines == {
-        "Measure it again": "pyscale run pipeline --data 'two words' --workers 1,2 --repeats 2",
-        "Write this report again": f"pyscale report {plan.run_id}",
-    }
+    assert_said(*(f"{command.what}: {command.line}" for command in origin.commands(plan)))
     # A dataset of the registry is fetched first.
     first, *_ = origin.commands(make(data="cancer-migration"))
     assert first.line == "pyscale data fetch cancer-migration"
     # Stages that were measured alone are measured alone again.
-    line = repeat_line(make(only=("segment", "track"), cache="warm"))
-    assert " --only segment --only track --workers 1,2 --repeats 2 --cache warm" in line
+    assert_said(repeat_line(make(only=("segment", "track"), cache="warm")))

@@ -60,9 +60,7 @@ def test_numbers_have_a_table_and_what_gets_worse_a_sentence(measured, full, tmp
 
 def test_a_number_that_was_zero_at_the_baseline_is_said_to_be_worse_without_a_ratio(measured):
     changed = measured.measured.with_columns(better=pl.lit("lower"), over_baseline=None)
-    assert list(worse(changed)) == [
-        "segment at N = 2: cells is 80.0 cells, but 0 at N = 1; lower is better."
-    ]
+    assert_said(*worse(changed))
 
 
 @pytest.mark.parametrize(
