@@ -36,13 +36,8 @@ def test_the_embedded_model_has_a_size_model_and_one_of_cellpose_4_none():
 
 def test_a_published_model_has_its_own_in_the_model_folder(tmp_path, monkeypatch):
     monkeypatch.setenv(MODEL_FOLDER_VARIABLE, str(tmp_path))
-    with pytest.raises(MissingPart) as absent:
+    with refused(MissingPart):
         find_size_weights("cyto3")
-    assert str(absent.value) == (
-        f"the size model of cyto3, which estimates diameters, is not in {tmp_path}: put "
-        f"Cellpose's file 'size_cyto3.npy' into {tmp_path}, name a folder that has it in "
-        f"{MODEL_FOLDER_VARIABLE}, or leave estimate_diameter out"
-    )
     (tmp_path / "size_cyto3.npy").touch()
     assert find_size_weights("cyto3") == tmp_path / "size_cyto3.npy"
 
@@ -99,6 +94,7 @@ def test_a_file_that_would_execute_something_is_refused_unexecuted(tmp_path):
         ("size_cyto3.npy", {"A": OF_CELLPOSE["A"]}),
         ("size_cyto3.npy", {**OF_CELLPOSE, "smean": np.zeros(3)}),
     ],
+    ids=["page", "empty", "JSON of another kind", "cut JSON", "one number", "other sizes"],
 )
 def test_another_file_or_one_that_lacks_numbers_is_refused_in_a_sentence(name, content, tmp_path):
     path = tmp_path / name
@@ -106,9 +102,5 @@ def test_another_file_or_one_that_lacks_numbers_is_refused_in_a_sentence(name, c
         path.write_bytes(content)
     else:
         np.save(path, content)
-    with pytest.raises(BadInput) as refused:
+    with refused(BadInput):
         read_size_weights(path)
-    sentence = str(refused.value)
-    lacks = "it lacks some of its numbers" if isinstance(content, dict) else ""
-    assert sentence.startswith(f"{path} is not a readable size model ({lacks}")
-    assert "\n" not in sentence
