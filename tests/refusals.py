@@ -170,6 +170,9 @@ class _Test:
             "FILE": r"(?<=\(os error 2\): )\S+?(?: \(set POLARS_VERBOSE=1 [^)]*\))?(?=\):)",
             # Where a file ends depends on the build of the library that packed it.
             "NUMBER": r"(?:(?<=byte )|(?<=offset ))\d+",
+            # Of a server of this test alone, and of this machine.
+            "PORT": r"(?<=127\.0\.0\.1:)\d{4,}",
+            "CORES": r"\d+ usable cores?\b",
             # So does what torch says of a device that is not there.
             "WHY": r"(?<=does not work here \()[^)]*",
         }

@@ -116,7 +116,6 @@ def test_an_empty_folder_is_one_sentence(load, slides):
     [
         {"factory": "patchsets:empty"},
         {"factory": "patchsets:words"},
-        {"factory": "patchsets:dying", "num_workers": 1, "batches": 9},
         {"to_device": True},
         {"consumer": True, "consumes_per_s": 1.0},
     ],
@@ -124,6 +123,11 @@ def test_an_empty_folder_is_one_sentence(load, slides):
 )
 def test_what_cannot_be_timed_is_one_sentence(load, params):
     assert_held(sentence(load(**params)))
+
+
+def test_a_loader_process_that_dies_is_one_sentence(load):
+    dying = load(factory="patchsets:dying", num_workers=1, batches=9)
+    assert "a loader process of the factory patchsets:dying died" in sentence(dying)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="an NVIDIA GPU works here")
