@@ -2,6 +2,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+import torch
+from scipy.special import logsumexp
 
 from pyscale_stages.kernels import engine, particles
 from pyscale_stages.kernels.params import COMBINATIONS
@@ -61,6 +63,19 @@ def test_wrong_poses_and_a_wrong_reconstruction_are_noticed(done):
     assert not work.judge(result).right
 
 
+def test_a_pose_that_cannot_be_told_from_the_true_one_is_right(make_bench, done):
+    """In so small a box seven-fold views that differ by a turn about the axis look alike."""
+    how = engine.Combination("memory", "single", "linear10", "max", "D7")
+    bench = make_bench(particle_px=16, particles=8, poses=64)
+    work, result = done(engine.prepare, bench=bench, how=how)
+    made = particles.simulate(bench.params, bench.rng("particles_D7"), "D7")
+    order = bench.rng("order").permutation(bench.params.particles)
+    assert (result.pose != made.pose[order]).any()
+    assert work.judge(result).more["right_poses"] == 1
+    other_shift = engine.Outcome(result.pose, (result.shift + 1) % 5, result.built, result.volume)
+    assert work.judge(other_shift).more["right_poses"] == 0
+
+
 def test_particles_are_those_of_their_seed_in_memory_and_on_disk(make_bench, tmp_path):
     bench = make_bench()
     images = particles.simulate(bench.params, bench.rng("x"), "C1").images
@@ -74,3 +89,37 @@ def test_particles_are_those_of_their_seed_in_memory_and_on_disk(make_bench, tmp
     one, same, other = (simulated(make_bench(seed=seed).rng("p")).images for seed in (1, 1, 2))
     assert (one == same).all()
     assert not np.allclose(one, other)
+
+
+def test_scores_are_log_likelihoods_up_to_a_constant():
+    rng = np.random.default_rng(0)
+    images, references = (
+        (rng.standard_normal((n, 30)) + 1j * rng.standard_normal((n, 30))).astype(np.complex64)
+        for n in (3, 5)
+    )
+    got = engine.log_likelihoods(
+        torch.from_numpy(images), torch.from_numpy(references), 2.5
+    ).numpy()
+    squares = np.sum(np.abs(images[:, None] - references) ** 2, axis=-1)
+    expected = -squares / (2 * 2.5)
+    difference = got - expected
+    assert np.ptp(difference, axis=1).max() < 1e-4
+
+
+def test_maximisation_takes_one_pose_and_marginalisation_the_best_by_their_posterior_shares():
+    scores = torch.zeros((2, 3, 4))
+    scores[0, 1, 2] = scores[1, 2, 0] = 1.0
+    chosen = engine.assign(scores, "max", 3)
+    assert chosen.pose.tolist() == [[2], [0]]
+    assert chosen.shift.tolist() == [[1], [2]]
+    assert chosen.share.tolist() == [[1], [1]]
+    scores = np.random.default_rng(1).standard_normal((2, 3, 4)).astype(np.float32)
+    chosen = engine.assign(torch.from_numpy(scores), "marg", 12)
+    expected = np.exp(scores - logsumexp(scores, axis=(1, 2), keepdims=True))
+    for particle in range(2):
+        at = chosen.shift[particle].numpy(), chosen.pose[particle].numpy()
+        assert chosen.share[particle].numpy() == pytest.approx(expected[particle][at], abs=1e-6)
+    few = engine.assign(torch.from_numpy(scores), "marg", 3)
+    assert few.pose.shape == (2, 3)
+    assert few.share.sum(dim=1).tolist() == pytest.approx([1, 1])
+    assert (few.share.diff(dim=1) <= 0).all()

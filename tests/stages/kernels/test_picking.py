@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy import ndimage
 
 from atleastone import some
 from pyscale_stages.kernels import picking
@@ -33,6 +34,16 @@ def test_scores_are_correlation_coefficients_inside_the_round_mask():
             assert score == pytest.approx(np.corrcoef(patch, template[mask])[0, 1], abs=1e-4)
 
 
+def test_rotated_templates_are_those_of_scipy():
+    rng = np.random.default_rng(4)
+    template = ndimage.gaussian_filter(rng.random((25, 25)), 2).astype(np.float32)
+    rotated = picking.rotate(torch.from_numpy(template[None]), 12).numpy()
+    inside = picking.disc(25, CPU).numpy().astype(bool)
+    for number, got in some(enumerate(rotated)):
+        expected = ndimage.rotate(template, 30 * number, reshape=False, order=1)
+        assert np.abs(got - expected)[inside].max() < 1e-4
+
+
 def test_particles_are_found_where_they_were_put(done):
     work, found = done(picking.prepare)
     judgement = work.judge(found)
@@ -46,3 +57,9 @@ def test_all_templates_are_correlated_in_batches(make_bench, clock):
     picking.prepare(bench).once(clock)
     assert clock.steps["correlate"].calls == 2 * 5
     assert clock.steps["put_micrograph_on_device"].amount == 2 * 4 * 160**2
+
+
+def test_of_two_peaks_too_near_each_other_the_higher_is_taken():
+    scores = torch.zeros((40, 40))
+    scores[10, 10], scores[12, 11], scores[30, 5] = 0.9, 0.8, 0.5
+    assert picking.highest_peaks(scores, 2, apart_px=4).tolist() == [[10, 10], [30, 5]]

@@ -33,6 +33,19 @@ def test_a_component_inside_another_pauses_it_and_nothing_falls_between():
     assert inside_s <= sum(seconds.values()) <= components.wall_s
 
 
+def test_what_lies_between_components_is_the_iterations_and_in_none():
+    components = Components(lambda: None)
+    with components.iteration():
+        with components.timed("gradient"):
+            pass
+        begun = time.perf_counter()
+        passes()
+        between_s = time.perf_counter() - begun
+        with components.timed("denoiser"):
+            pass
+    assert sum(components.seconds.values()) <= components.wall_s - between_s
+
+
 def test_an_iteration_forgets_the_last_one_and_a_component_that_fails_is_closed():
     components = Components(lambda: None)
     with components.iteration(), components.timed("gradient"):

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from atleastone import some
+from pyscale_stages.reconstruct import conebeam
 from pyscale_stages.reconstruct.conebeam import ConeBeam
 
 SIZE = 32
@@ -51,3 +52,17 @@ def test_the_adjoint_is_the_exact_transpose(kind, tolerance):
     seen = beams.project(volume)
     other = torch.rand(seen.shape, generator=random, dtype=kind)
     assert dot(seen, other) == pytest.approx(dot(volume, beams.back_project(other)), rel=tolerance)
+
+
+def test_samples_lie_evenly_about_the_middle_and_in_portions_are_as_good(monkeypatch):
+    beams = ConeBeam(SIZE, ANGLES)
+    volume = ball(SIZE, (2, 1, -3), 9)
+    (places,) = beams._places(0, volume)
+    depths = places[0, :, 0, 0, 1]
+    torch.testing.assert_close(depths, -depths.flip(0))
+    seen = beams.project(volume)
+    back = beams.back_project(seen)
+    monkeypatch.setattr(conebeam, "FEWEST_SAMPLES", 1)
+    assert len(list(beams._places(0, volume))) > 1
+    torch.testing.assert_close(beams.project(volume), seen)
+    torch.testing.assert_close(beams.back_project(seen), back)

@@ -1,5 +1,6 @@
 """Operators and measurements of the three problems."""
 
+import math
 from importlib.util import find_spec
 from typing import get_args
 
@@ -11,7 +12,11 @@ from pyscale_stages.errors import MissingPart
 from pyscale_stages.reconstruct import params as settings
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import (
+    KERNEL_PX,
+    LENGTHS_PX,
+    WIDTHS_PX,
     angles_of,
+    anisotropic_gaussian,
     problem_of,
 )
 from refusals import refused
@@ -129,3 +134,29 @@ def test_astra_sees_along_the_same_rays():
     seen, expected = ours.A(image), of_astra.A(image)
     assert seen.shape == expected.shape
     assert (seen - expected).norm() < 0.02 * expected.norm()
+
+
+def moments(kernel):
+    """Variances of a kernel, the largest last, and in which directions (x, y) these lie."""
+    off = torch.arange(KERNEL_PX, dtype=torch.float64) - KERNEL_PX // 2
+    y, x = torch.meshgrid(off, off, indexing="ij")
+    weights = kernel[0, 0].double()
+    mixed = (weights * x * y).sum()
+    values, vectors = torch.linalg.eigh(
+        torch.tensor([[(weights * x * x).sum(), mixed], [mixed, (weights * y * y).sum()]])
+    )
+    return values, vectors
+
+
+@pytest.mark.parametrize("index", range(8))
+def test_a_blur_keeps_brightness_and_is_long_in_its_own_direction(index):
+    kernel = anisotropic_gaussian(index, 8)
+    assert kernel.shape == (1, 1, KERNEL_PX, KERNEL_PX)
+    assert kernel.sum().item() == pytest.approx(1, abs=1e-6)
+    assert anisotropic_gaussian(0, 1).sum().item() == pytest.approx(1, abs=1e-6)
+    (across, along), vectors = moments(kernel)
+    shares = [first + index / 7 * (last - first) for first, last in (LENGTHS_PX, WIDTHS_PX)]
+    assert along.sqrt().item() == pytest.approx(shares[0], rel=0.02)
+    assert across.sqrt().item() == pytest.approx(shares[1], rel=0.02)
+    direction = torch.tensor([math.cos(math.pi * index / 8), math.sin(math.pi * index / 8)])
+    assert abs(float(vectors[:, 1] @ direction.double())) == pytest.approx(1, abs=1e-3)

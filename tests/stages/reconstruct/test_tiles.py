@@ -1,5 +1,6 @@
 """How an image is cut, beside what the engine and the network really do."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -96,6 +97,23 @@ def test_the_interior_is_what_tiles_cannot_change(size_px, tile_px, overlap_px):
     share = ((cut - whole).abs() / whole.abs().max())[0, 0].numpy()
     assert share[inside].max() <= 1e-6
     assert share[~inside].max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("size_px", "tile_px", "overlap_px", "expected"),
+    [
+        (256, 128, 56, [*range(53, 203)]),
+        # The last tile begins at 64 and gives what the first has not.
+        (200, 136, 0, [*range(53, 83), *range(136, 147)]),
+    ],
+)
+def test_the_interior_has_every_pixel_from_which_the_network_sees_neither_cut_nor_edge(
+    size_px, tile_px, overlap_px, expected
+):
+    assert receptive_field_px(1) == 53
+    inside = interior_mask((1, size_px, size_px), params(tile_px=tile_px, overlap_px=overlap_px))
+    assert inside[np.ix_(expected, expected)].all()
+    assert inside.sum() == len(expected) ** 2
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,14 @@ def test_a_deformation_is_measured_and_improves_on_the_affine_part(tmp_path, spe
     assert 0 < found["SyN"].warp_mean_px < found["SyN"].warp_max_px
 
 
+def test_an_image_with_negative_values_that_add_up_to_nothing_is_registered(tmp_path, specimen):
+    reference, frame = specimen(SHAPE), specimen(SHAPE, (3, 0))
+    found = ants_calls.register(
+        reference - reference.mean(), frame - frame.mean(), RegisterDenoiseParams(), tmp_path
+    )
+    assert found.linear.ty_px == pytest.approx(3, abs=0.15)
+
+
 @pytest.mark.usefixtures("ants_fails")
 def test_a_failure_of_ants_is_said_as_such(tmp_path, specimen):
     with refused(ants_calls.RegistrationFailed):

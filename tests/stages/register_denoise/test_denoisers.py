@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pyscale_stages.register_denoise.denoisers import (
+    CameraNoise,
     camera_noise,
     denoise,
     noise_warnings,
@@ -43,6 +44,13 @@ def test_denoising_brings_a_noisy_frame_nearer_to_the_clean_one(specimen, params
     assert np.std(denoised.pixels - clean) < left * np.std(frame - clean)
 
 
+def test_the_brightest_tenth_stays_as_bright(specimen):
+    clean = specimen(SHAPE)
+    bright = clean >= np.quantile(clean, 0.9)
+    error = denoise(seen_by_a_camera(clean), RegisterDenoiseParams()).pixels - clean
+    assert abs(error[bright].mean()) < 0.02 * np.ptp(clean)
+
+
 def test_even_noise_about_negative_values_is_taken_out_and_said(specimen):
     clean = specimen(SHAPE) - 5000
     frame = (clean + np.random.default_rng(0).normal(0, 60, SHAPE)).astype(np.float32)
@@ -78,6 +86,7 @@ def test_images_whose_noise_is_not_a_cameras_are_counted_by_kind():
 
 
 GAIN, READ_NOISE, OFFSET = 2.0, 1.4, 100.0
+INTERCEPT = (GAIN * READ_NOISE) ** 2 - GAIN * OFFSET
 
 
 def counted(photons, seed=0):
@@ -99,6 +108,15 @@ def test_gain_and_noise_in_the_dark_are_found_from_one_frame(peak_photons):
     assert in_the_dark == pytest.approx((GAIN * READ_NOISE) ** 2, abs=2 + 0.02 * peak_photons)
 
 
+def test_hot_pixels_and_filled_areas_do_not_change_the_estimate():
+    frame = counted(blobs(100))
+    known = camera_noise(frame)
+    frame[::40, ::40] = 65_535
+    frame[:, :64] = 0
+    found = camera_noise(frame)
+    assert found.gain == pytest.approx(known.gain, rel=0.2)
+
+
 @pytest.mark.parametrize(
     "frame",
     [
@@ -111,3 +129,13 @@ def test_gain_and_noise_in_the_dark_are_found_from_one_frame(peak_photons):
 )
 def test_noise_that_does_not_grow_with_brightness_is_not_a_cameras(frame):
     assert camera_noise(frame) is None
+
+
+@pytest.mark.parametrize("photons", [0, 1, 5, 20, 100, 1000])
+def test_the_inverse_of_the_mean_is_the_mean_to_a_twentieth_of_a_photon(photons):
+    noise = CameraNoise(GAIN, INTERCEPT)
+    stable = noise.stabilise(counted(np.full((1000, 1000), float(photons))))
+    if photons >= 5:
+        assert stable.std() == pytest.approx(1, abs=0.03)
+    restored = noise.restore(np.array([stable.mean()]))[0]
+    assert restored == pytest.approx(OFFSET + GAIN * photons, abs=0.05 * GAIN)

@@ -1,3 +1,6 @@
+import json
+import subprocess
+import sys
 import tempfile
 
 import numpy as np
@@ -170,6 +173,26 @@ def test_denoising_alone_moves_nothing(bench, drifting_movie):
         np.corrcoef(a.ravel(), b.ravel())[0, 1] for a, b in zip(raw, denoised, strict=True)
     ]
     assert min(correlations) > 0.98
+
+
+@pytest.mark.slow
+def test_ants_is_not_imported_where_nothing_needs_it(tmp_path, drifting_movie):
+    params = tmp_path / "params.json"
+    params.write_text(json.dumps({"registration": False}))
+    line = ["register_denoise", "run", "--input", str(drifting_movie)]
+    line += ["--output", str(tmp_path / "out"), "--params", str(params)]
+    program = (
+        "import sys, time; from pyscale_stages.commandline import main; "
+        f"code = main({line!r}, time.monotonic()); sys.exit(code or 'ants' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_transforms_do_not_depend_on_the_denoising(bench, drifting_movie):
+    denoised = bench.done("run", drifting_movie, output="with", denoiser="wavelet")
+    noisy = bench.done("run", drifting_movie, output="without")
+    assert transforms(denoised).equals(transforms(noisy))
+    assert contents(denoised)[FILES[0]] != contents(noisy)[FILES[0]]
 
 
 def test_a_frame_of_one_value_is_left_as_and_where_it_is_with_warnings(bench, with_one_value):

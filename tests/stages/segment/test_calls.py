@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from atleastone import some
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.measure.spans import SpanRecorder
@@ -193,6 +194,14 @@ def segmented(gpu, **params):
     model = Built("made up", Path("net.pt"), None, build)
     calls.ModelCalls(task, given, cast(Model, model)).segment(np.zeros((8, 8)), 0)
     return task
+
+
+def test_the_checksum_of_the_weights_is_no_part_of_loading_the_model(gpu, monkeypatch):
+    monkeypatch.setattr(calls, "sha256_of", lambda _path: time.sleep(0.5) or "abc")
+    task = segmented(gpu)
+    assert task.versions["weights_sha256"] == "abc"
+    loading = [span for span in task._recorder.spans if span.phase == "model_load"]
+    assert sum(span.wall_s for span in some(loading)) < 0.4
 
 
 def test_builds_and_calls_end_when_the_gpu_has_done_their_work_and_the_most_held_is_kept(gpu):

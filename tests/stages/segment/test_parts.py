@@ -49,6 +49,46 @@ def test_a_moment_counts_once_for_the_innermost_part(clock):
     assert times.seconds == {"prepare": 3, "network": 110}
 
 
+def test_the_rest_of_a_part_can_belong_to_another(clock):
+    times = PartTimes(("prepare", "network", "stitch"), nothing_to_wait_for)
+    with times.part("prepare"):
+        clock.now_s += 1
+        with times.part("network"):
+            clock.now_s += 10
+        times.go_on_as("stitch")
+        clock.now_s += 2
+    assert times.seconds == {"prepare": 1, "network": 10, "stitch": 2}
+
+
+def test_a_part_can_be_told_as_a_whole(clock):
+    times = PartTimes(("network", "stitch", "diameter"), nothing_to_wait_for)
+    with times.part("diameter", whole=True):
+        clock.now_s += 1
+        with times.part("network"):
+            clock.now_s += 10
+        times.go_on_as("stitch")
+        clock.now_s += 2
+    with times.part("network"):
+        clock.now_s += 5
+    assert times.seconds == {"network": 5, "stitch": 0, "diameter": 13}
+
+
+def test_a_part_ends_when_the_device_has_done_its_work(clock):
+    left_s = 0.0
+
+    def wait():
+        nonlocal left_s
+        clock.now_s += left_s
+        left_s = 0
+
+    times = PartTimes(("network", "from_device"), wait)
+    with times.part("network"):
+        left_s = 7
+        with times.part("from_device"):
+            clock.now_s += 1
+    assert times.seconds == {"network": 7, "from_device": 1}
+
+
 def test_a_part_that_fails_is_counted_and_over(clock):
     times = PartTimes(("prepare", "network"), nothing_to_wait_for)
     with times.part("prepare"):

@@ -2,8 +2,9 @@ import zlib
 
 import numpy as np
 import polars as pl
+import pytest
 
-from pyscale_stages.storage import reads, testfiles
+from pyscale_stages.storage import params, reads, testfiles
 from pyscale_stages.storage.testfiles import particles_of
 from pyscale_stages.timing import Timing
 
@@ -88,6 +89,21 @@ def test_a_stack_that_is_damaged_after_writing_is_told(bench, place, monkeypatch
     assert not list(place.iterdir())
 
 
+def test_movies_need_no_more_room_than_was_asked_for(bench, place, monkeypatch):
+    sizes = {}
+
+    def write(book, folder, kind):
+        files = testfiles.write_movies(book, folder, kind)
+        sizes[kind] = files.total_bytes
+        asked = book.params.model_copy(update={"movie_formats": (kind,)})
+        assert files.total_bytes < params.most_bytes(asked) * 1.05
+        return files
+
+    monkeypatch.setattr("pyscale_stages.storage.run.write_movies", write)
+    assert bench.run("run", place, modes=["warm"], movie_side_px=512).error is None
+    assert len(sizes) == 3
+
+
 def test_with_a_cache_folder_the_copy_is_read_too_and_without_it_is_said_why_not(
     bench, timings, place, tmp_path
 ):
@@ -138,3 +154,18 @@ def test_more_readers_than_files_cannot_be(bench, place):
     timings = bench.run("run", place, modes=["warm"], readers=[3, 4]).of(Timing)
     why_not = {t.workers: t.why_not for t in timings if t.test == "parallel_read_warm"}
     assert why_not == {3: "", 4: "4 readers cannot share 3 files: raise particle_files"}
+
+
+def test_the_scale_against_the_ancestor_is_told_and_steps_of_writing_add_up(measured):
+    result = measured[0]
+    assert any(
+        "times the 13.1 GB of CryoSPARC's benchmark" in warning for warning in result.warnings
+    )
+    for repeat in range(2):
+        writes = {
+            t.step: t for t in result.of(Timing) if (t.test, t.repeat) == ("particle_write", repeat)
+        }
+        scale = 23 * 18**2 / (50_000 * 256**2)
+        assert writes[None].details["scale_to_published"] == pytest.approx(scale)
+        steps_s = writes["write"].wall_s + writes["flush"].wall_s
+        assert writes[None].wall_s == pytest.approx(steps_s)

@@ -6,6 +6,7 @@ import pytest
 import tifffile
 from scipy.ndimage import gaussian_filter, shift
 
+from atleastone import some
 from pyscale_stages.errors import BadInput
 from pyscale_stages.synth.drifted import DriftedParams, write_drifted_movie
 from refusals import refused
@@ -58,6 +59,18 @@ def test_truth_fits_the_frames_in_both_coordinates(name, source, tmp_path):
     assert sorted(tracks["track_id"].unique()) == [4, 9, 11]
     assert tracks["parent_id"].sum() == 0
     assert len(tracks) == 3 * PARAMS.frames
+
+
+def test_true_labels_of_the_specimen_end_where_the_camera_saw_nothing(source, tmp_path):
+    everywhere = np.ones((SIZE, SIZE), np.uint16)
+    tifffile.imwrite(source / "labels.tif", everywhere)
+    truth = write_drifted_movie(tmp_path / "movie", PARAMS, source) / "truth"
+    labels = tifffile.imread(truth / "specimen" / "labels_ch0.ome.tif")
+    drift = pl.read_parquet(truth / "specimen" / "drift.parquet")
+    for frame, *shift_yx in some(drift.iter_rows()):
+        rows, columns = (np.rint(np.arange(SIZE - 20) + by) for by in shift_yx)
+        seen = [(at >= 0) & (at < SIZE - 20) for at in (rows, columns)]
+        assert (labels[frame] == np.logical_and.outer(*seen)).all()
 
 
 def test_the_same_parameters_give_the_same_bytes(source, tmp_path):

@@ -7,10 +7,11 @@ from scipy import ndimage
 from scipy.optimize import minimize
 
 from atleastone import some
+from pyscale_stages.synth.cells import grown_cells
 from pyscale_stages.synth.drift import drift_path
 from pyscale_stages.synth.movie import render_examples
 from pyscale_stages.synth.params import SynthParams
-from pyscale_stages.synth.shapes import MIN_VISIBLE_PX
+from pyscale_stages.synth.shapes import MIN_VISIBLE_PX, cover, label_image
 
 EIGHT_NEIGHBOURS = np.ones((3, 3), bool)
 
@@ -79,6 +80,24 @@ def test_cells_in_a_crowd_are_in_one_piece():
             total += 1
     assert total > 300
     assert whole / total > 0.995
+
+
+def test_labels_are_the_disc_of_a_round_cell_and_move_whole_with_a_whole_pixel_drift():
+    params = SynthParams(elongation=1, irregularity=0, radius_spread=0, radius_px=10.01)
+    rng = np.random.default_rng(0)
+    y, x = np.mgrid[:64, :64]
+    for centre in ((31.0, 31.0), (30.37, 32.81)):
+        cells = grown_cells(params, rng, np.array([centre]), first_id=4)
+        labels = label_image(cells, cover(cells, np.zeros(2), (64, 64)), (64, 64))
+        disc = (y - centre[0]) ** 2 + (x - centre[1]) ** 2 < 10.01**2
+        np.testing.assert_array_equal(labels, np.where(disc, 4, 0))
+    params = SynthParams()
+    cells = grown_cells(
+        params, np.random.default_rng(2), np.random.default_rng(1).uniform(40, 160, (40, 2)), 1
+    )
+    still = label_image(cells, cover(cells, np.zeros(2), (200, 200)), (200, 200))
+    moved = label_image(cells, cover(cells, np.array([7.0, -4.0]), (200, 200)), (200, 200))
+    np.testing.assert_array_equal(moved, np.roll(still, (7, -4), axis=(0, 1)))
 
 
 def test_every_camera_effect_can_be_seen_in_the_counts():
