@@ -63,7 +63,7 @@ unit: setup
 golden: setup
 	PYSCALE_TEST_RENEW_GOLDEN=1 $(BIN)/pytest --quiet tests/test_golden.py
 
-# The same for the words of refusals, which tests in many files hear.
+# The same for the words of refusals and reports, which tests in many files hear.
 refusals: setup
 	PYSCALE_TEST_RENEW_GOLDEN=1 $(BIN)/pytest --quiet --numprocesses 2 --dist loadfile \
 		tests/stages tests/cli tests/scripts
