@@ -147,7 +147,7 @@ def test_a_script_asks_slurm_for_what_its_site_says_and_runs_from_its_folder_alo
     assert held["Partition"] == "gpu"
     assert held["NumCPUs"] == "2"
     assert held["MinMemoryCPU"] == "768M"
-    assert held["TresPerTask"] == "cpu=2,gres/gpu:pretended=1"
+    assert held["TresPerTask"] == "gres:gpu:pretended:1"
     assert held["TimeLimit"] == "00:30:00"
     assert held["ArrayTaskId"] == "0-1"
     elsewhere = slurm.submit(f"--output={tmp_path}/log", "--array=0", script)

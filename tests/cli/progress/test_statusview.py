@@ -12,6 +12,7 @@ from rich.console import Console
 from mockruns import carry_out, failing
 from pyscale.errors import UserError
 from pyscale.progress import statusview
+from pyscale.progress.runqueue import AllocationStatus
 from pyscale.progress.status import (
     MOST_TASKS,
     ConfigurationStatus,
@@ -210,3 +211,17 @@ def test_what_happened_is_told_in_words():
         [started, event("run_cancelled"), started],
     ]
     assert_said(*([*story(events)][-1] for events in told))
+
+
+@pytest.mark.parametrize("hour", [None, 14])
+def test_a_job_that_waits_tells_why_and_when_slurm_plans_to_start_it(run, hour):
+    starts = None if hour is None else datetime(2026, 3, 17, hour, tzinfo=UTC)
+    waiting = AllocationStatus(
+        job_id="17", state="queued", nodes="1", why="waiting for free nodes", starts_utc=starts
+    )
+    status = StatusReader(run).read().model_copy(update={"allocations": (waiting,)})
+    console = Console(width=200, record=True)
+    console.print(rendered(status))
+    told = console.export_text()
+    assert "allocation 17 waits in the queue: waiting for free nodes" in told
+    assert ("2026-03-17 14:00 UTC" in told) == (hour is not None)
