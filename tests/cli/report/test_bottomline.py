@@ -10,6 +10,7 @@ from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.bottomline import bottom_line
+from pyscale.report.bottomview import learned
 from pyscale.report.context import ReportContext
 from refusals import assert_said
 
@@ -195,3 +196,20 @@ def test_a_stage_whose_trials_all_failed_has_no_n(new_run):
     assert line.best_value is None
     assert line.refusal
     assert line.trust == "no"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([("a", 1, 10.0), ("a", 2, 5.0)], "In short: N = 2 makes a 2.00 times as fast."),
+        (
+            [("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 2.0), ("b", 2, 3.0)],
+            "In short: N = 2 makes a 2.00 times as fast; b gains nothing by more workers: leave it "
+            "at one.",
+        ),
+        ([("a", 1, 10.0)], None),
+        ([("a", 2, 10.0), ("a", 4, 12.0)], None),
+    ],
+)
+def test_what_more_workers_did_is_said_in_a_sentence(rows, said):
+    assert learned(of_times(*rows)) == said
