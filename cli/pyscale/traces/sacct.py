@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from pyscale.analysis.lanes import Interval
+from pyscale.console import talk
 from pyscale.slurm.queue import ENDED
 from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name, without_zone
 from pyscale.traces.tracefile import Layout, Row, bytes_of, moment, rows_of, seconds_of_clock
+from pyscale_stages.wording import plural
 
 COMMAND = (
     "SLURM_TIME_FORMAT=%s sacct -P --duplicates --noconvert -o JobID,JobIDRaw,State,Submit,Start,"
@@ -22,6 +25,8 @@ COMMAND = (
 name is last, because it may hold a bar."""
 LAYOUT = Layout("|", ("JobID", "State", "Start", "End"), f"write it with `{COMMAND}`", True)
 AGAIN = "tried again"
+MOST_USED = 1.05
+"""Share of the time of all cores that may be used: both are rounded, and sampled apart."""
 _INDEX = re.compile(r"\d{1,18}", re.ASCII)
 A_TIME = "a time in seconds"
 A_SIZE = "a size, as 2048K"
@@ -45,7 +50,60 @@ def read_sacct(path: Path, asked: Asked) -> list[TracedTask]:
     tasks = [
         _task(path, job_id, rows, steps.get(job_id, ()), asked) for job_id, rows in jobs.items()
     ]
-    return [replace(task, flaw=task.flaw or flaws.get(task.name)) for task in tasks]
+    tasks = [replace(task, flaw=task.flaw or flaws.get(task.name)) for task in tasks]
+    return _without_impossible(path, _whole(tasks))
+
+
+def _whole(tasks: Sequence[TracedTask]) -> list[TracedTask]:
+    """Tasks in which the parts of a heterogeneous job, like 900+0 and 900+1, are one."""
+    parts: dict[str, list[TracedTask]] = defaultdict(list)
+    for task in tasks:
+        parts[task.name.partition("+")[0]].append(task)
+    return [own[0] if len(own) == 1 else _joined(name, own) for name, own in parts.items()]
+
+
+def _joined(name: str, parts: Sequence[TracedTask]) -> TracedTask:
+    """One job of all cores and GPUs of its parts, which Slurm starts together."""
+
+    def known(field: str) -> list[Any]:
+        return [value for part in parts if (value := getattr(part, field)) is not None]
+
+    def added(field: str) -> Any:
+        return sum(own) if len(own := known(field)) == len(parts) else None
+
+    return replace(
+        parts[0],
+        name=name,
+        trial=name,
+        cpus=added("cpus"),
+        gpus=added("gpus"),
+        cpu_s=added("cpu_s"),
+        requested_memory_bytes=added("requested_memory_bytes"),
+        peak_memory_bytes=added("peak_memory_bytes"),
+        wall_s=max(known("wall_s"), default=None),
+        start=min(known("start"), key=without_zone, default=None),
+        end=max(known("end"), key=without_zone, default=None),
+        node=",".join(dict.fromkeys(known("node"))) or None,
+        flaw=next(iter(known("flaw")), None),
+    )
+
+
+def _without_impossible(path: Path, tasks: Sequence[TracedTask]) -> list[TracedTask]:
+    """Leave out processor times that exceed the time of all cores, and say of how many jobs."""
+    wrong = {
+        task.name
+        for task in tasks
+        if task.cpu_s
+        and task.cpus
+        and task.wall_s
+        and task.cpu_s > MOST_USED * task.cpus * (task.wall_s + 1)
+    }
+    if wrong:
+        talk(
+            f"{path}: the processor time of {plural(len(wrong), 'job')} exceeds that of all their "
+            f"cores, as of {min(wrong)}, and is left out"
+        )
+    return [replace(task, cpu_s=None) if task.name in wrong else task for task in tasks]
 
 
 def _each(job_ids: str) -> list[str]:
@@ -111,7 +169,7 @@ def _task(
     # `sacct --duplicates` tells of every time that the job ran; the last one counts.
     row = rows[-1]
     state = (row.told("State") or "").partition(" ")[0]
-    peaks = [step.read("MaxRSS", bytes_of, A_SIZE) for step in (row, *steps)]
+    peaks = [_peak(step) for step in (row, *steps)]
     wall_s = _wall_s(row)
     flaw, workers = _flaw(rows, state, wall_s), None
     if asked.workers_column is None:
@@ -137,6 +195,13 @@ def _task(
         is_trial=asked.workers_column is not None,
         flaw=flaw,
     )
+
+
+def _peak(step: Row) -> int | None:
+    """Peak memory of a step; Slurm writes 16.0E where it counted below zero."""
+    if (step.told("MaxRSS") or "").endswith("E"):
+        return None
+    return step.read("MaxRSS", bytes_of, A_SIZE)
 
 
 def _flaw(rows: Sequence[Row], state: str, wall_s: float | None) -> str | None:

@@ -267,3 +267,29 @@ def test_steps_may_have_dates_of_two_kinds(sacct, write, imported):
     steps = [f"7.{n}|7.{n}|COMPLETED||{when}|5|||||||||||prog" for n, when in enumerate(dates)]
     table = imported("sacct", write(sacct.job("7").text + "\n".join(steps)))[0]
     assert table["workers"].to_list() == [1]
+
+
+HEAD = (
+    "JobID|JobIDRaw|State|Submit|Start|End|ElapsedRaw|TotalCPU|AllocCPUS|NTasks|NodeList|ReqMem|"
+    "MaxRSS|AllocTRES|JobName\n"
+)
+
+
+def test_parts_of_a_heterogeneous_job_are_one_job_of_all_their_cores(write, imported):
+    line = "90{0}|90{0}|COMPLETED|100|110|210|100|05:00|4|1|n{0}|4G||cpu=4|seg\n"
+    first, second = (line.format(part).replace(f"90{part}|", f"900+{part}|", 1) for part in (0, 1))
+    (row,) = imported("sacct", write(HEAD + first + second))[0].rows(named=True)
+    assert (row["task"], row["cpus"], row["cpu_s"], row["wall_s"]) == ("900", 8, 600, 100)
+    assert row["requested_memory_bytes"] == 8 << 30
+    assert row["node"] == "n0,n1"
+
+
+def test_what_cannot_be_right_of_one_job_is_left_out_and_the_rest_kept(write, imported):
+    line = "902|902|COMPLETED|100|110|210|100|1-02:03:04|4|1|n1|4G|16.0E|cpu=4|seg\n"
+    table, said = imported("sacct", write(HEAD + line))
+    (row,) = table.rows(named=True)
+    assert row["wall_s"] == 100
+    assert row["requested_memory_bytes"] == 4 << 30
+    assert row.get("cpu_s") is None
+    assert row.get("peak_memory_bytes") is None
+    assert "the processor time of 1 job exceeds" in said
