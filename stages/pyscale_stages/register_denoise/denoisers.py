@@ -199,14 +199,15 @@ def _wavelet(image: Image, sigma: float) -> Image:
     kept = [tuple(_thresholded(part, sigma**2) for part in level) for level in details]
     denoised = pywt.iswt2([coarse, *kept], WAVELET)
     height, width = image.shape
-    return denoised[EDGE_PX : EDGE_PX + height, EDGE_PX : EDGE_PX + width].astype(np.float64)
+    inside = denoised[EDGE_PX : EDGE_PX + height, EDGE_PX : EDGE_PX + width]
+    return np.asarray(inside, np.float64)
 
 
 def _thresholded(details: FloatImage, variance: float) -> FloatImage:
     import pywt
 
     of_signal = float(np.square(details).mean(dtype=np.float64)) - variance
-    threshold = variance / np.sqrt(max(of_signal, np.finfo(float).eps))
+    threshold = variance / np.sqrt(max(of_signal, float(np.finfo(float).eps)))
     return np.asarray(pywt.threshold(details, threshold, "hard"))
 
 
