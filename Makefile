@@ -10,7 +10,7 @@ CELLPOSE4 := $(CACHE)/tools/cellpose-4.2.1.1
 export PYSCALE_MIRROR ?= $(wildcard $(abspath ../shared/data))
 # Libraries are compiled once, when they are first imported, and not by each of a thousand processes.
 export PYTHONDONTWRITEBYTECODE :=
-DEMO_REPEATS ?= 6
+DEMO_TIME ?= 5min
 
 .PHONY: setup parts images demo test test-all test-images unit golden refusals lint types check docs fuzz \
 	cluster mutants bench model locks clean
@@ -32,7 +32,7 @@ images: setup parts
 
 # The demo needs no images and no cluster, so it installs neither.
 demo: .venv/.demo
-	@scripts/demo.sh $(BIN)/pyscale $(DEMO_REPEATS)
+	@scripts/demo.sh $(BIN)/pyscale $(DEMO_TIME)
 
 # Minutes; changes nothing outside the checkout and the user's cache. docs/testing.md has the tiers.
 test: setup
@@ -63,7 +63,7 @@ unit: setup
 golden: setup
 	PYSCALE_TEST_RENEW_GOLDEN=1 $(BIN)/pytest --quiet tests/test_golden.py
 
-# The same for the words of refusals, which tests in many files hear.
+# The same for the words of refusals and reports, which tests in many files hear.
 refusals: setup
 	PYSCALE_TEST_RENEW_GOLDEN=1 $(BIN)/pytest --quiet --numprocesses 2 --dist loadfile \
 		tests/stages tests/cli tests/scripts

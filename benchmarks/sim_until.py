@@ -2,9 +2,9 @@
 
 Looking at intervals again and again, and ending at the first that is narrow, is optional stopping:
 it ends where an interval is narrow by chance. Blocks of two arms with a known ratio are drawn by
-three models of noise; after each block, or at pyscale's looks, the interval of the ratio is taken
-by the function that the report uses. A second table asks for the fastest N of a flat curve, with
-the blocks at which such a run ends.
+four models of noise. A run ends when the interval of the ratio, by the function that the report
+uses, is narrow after any block, or at two of pyscale's looks in a row. A second table asks for the
+fastest N of a flat curve, with the blocks at which such a run ends.
 
 Seeded; some minutes on one core.
 """
@@ -22,7 +22,7 @@ from pyscale.analysis.intervals import ratio_interval, repeats_needed
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.measuring.blocks import is_look
-from sim_advice import Noise, by_block, lognormal, with_outliers
+from sim_advice import Array, Noise, by_block, lognormal, with_outliers
 
 SEED = 20_261_128
 RATIO = 2.0
@@ -38,10 +38,11 @@ NOISE: dict[str, Noise] = {
     "2 %, outliers": with_outliers,
     "blocks 8 %, 2 %": by_block,
 }
-LOOKS: dict[str, Callable[[int], bool]] = {
-    "after each block": lambda blocks: blocks >= repeats_needed(),
-    "as pyscale looks": is_look,
+LOOKS: dict[str, tuple[Callable[[int], bool], int]] = {
+    "after each block": (lambda blocks: blocks >= repeats_needed(), 1),
+    "as pyscale looks": (is_look, 2),
 }
+"""After which blocks a run looks, and at how many looks in a row the interval must be narrow."""
 
 
 def main() -> None:
@@ -54,12 +55,18 @@ def main() -> None:
     )
     for name, noise in NOISE.items():
         for until in UNTIL:
-            for look, is_one in LOOKS.items():
-                drawn = [_run(random, noise, until, is_one) for _ in range(RUNS)]
-                blocks, narrow, holds = (np.array(column) for column in zip(*drawn, strict=True))
+            for look, (is_one, in_a_row) in LOOKS.items():
+                blocks, narrow, holds = [], [], []
+                for _ in range(RUNS):
+                    drawn = noise(random, (MOST, 2)) * (RATIO, 1.0)
+                    end, is_narrow = ended(drawn, until, is_one, in_a_row)
+                    low, high, _ = interval(drawn[:end])
+                    blocks.append(end)
+                    narrow.append(is_narrow)
+                    holds.append(low <= RATIO <= high)
                 print(
                     f"{name:<18}{100 * until:>5.0f}%  {look:<18}{np.median(blocks):>7.0f}"
-                    f"{narrow.mean():>8.2f}{holds.mean():>17.3f}",
+                    f"{np.mean(narrow):>8.2f}{np.mean(holds):>17.3f}",
                     flush=True,
                 )
     print(f"\n{TABLES} flat curves each, N = 1, 2, until 5 %: share told as N = 1, sure of another")
@@ -72,30 +79,31 @@ def main() -> None:
         )
 
 
-def _run(
-    random: np.random.Generator, noise: Noise, until: float, is_look: Callable[[int], bool]
-) -> tuple[int, bool, bool]:
-    """Blocks of one run, whether its interval is narrow, and whether that holds the truth."""
-    drawn = noise(random, (MOST, 2)) * (RATIO, 1.0)
-    for blocks in range(repeats_needed(), MOST + 1):
-        if is_look(blocks) or blocks == MOST:
-            top, bottom = drawn[:blocks].T.tolist()
-            found = ratio_interval(top, bottom, paired=True)
-            assert found is not None
-            half = (found.high - found.low) / 2 / float(np.median(top) / np.median(bottom))
-            if half <= until or blocks == MOST:
-                return blocks, half <= until, found.low <= RATIO <= found.high
-    raise AssertionError
+def interval(drawn: Array) -> tuple[float, float, float]:
+    """Both ends of the interval of the ratio of two arms, and that ratio."""
+    top, bottom = drawn.T.tolist()
+    found = ratio_interval(top, bottom, paired=True)
+    assert found is not None
+    return found.low, found.high, float(np.median(top) / np.median(bottom))
+
+
+def ended(
+    drawn: Array, until: float, is_one: Callable[[int], bool], in_a_row: int
+) -> tuple[int, bool]:
+    """Blocks after which a run ends, and whether its interval was narrow enough by then."""
+    row = 0
+    for blocks in filter(is_one, range(1, MOST + 1)):
+        low, high, ratio = interval(drawn[:blocks])
+        row = row + 1 if (high - low) / 2 <= until * ratio else 0
+        if row == in_a_row:
+            return blocks, True
+    return MOST, False
 
 
 def _flat(random: np.random.Generator, noise: Noise) -> tuple[int, bool]:
     """The N that is told as the fastest of a curve that is flat, and whether that is sure."""
     drawn = noise(random, (MOST, 2))
-    blocks = next(
-        count
-        for count in range(repeats_needed(), MOST + 1)
-        if count == MOST or (is_look(count) and _is_narrow(drawn[:count]))
-    )
+    blocks, _ = ended(drawn, UNTIL[0], is_look, in_a_row=2)
     table = trials_from_wall_times(
         pl.DataFrame(
             [
@@ -108,13 +116,6 @@ def _flat(random: np.random.Generator, noise: Noise) -> tuple[int, bool]:
     (choice,) = choices(configurations(table), table, objectives=["fastest"])
     assert choice.workers is not None
     return choice.workers, choice.sureness == "sure"
-
-
-def _is_narrow(drawn: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> bool:
-    top, bottom = drawn.T.tolist()
-    found = ratio_interval(top, bottom, paired=True)
-    assert found is not None
-    return (found.high - found.low) / 2 <= UNTIL[0] * float(np.median(top) / np.median(bottom))
 
 
 if __name__ == "__main__":

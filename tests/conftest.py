@@ -23,7 +23,7 @@ from pyscale.store import journal
 from pyscale_stages import atomic
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.hashing import sha256_of
-from refusals import Refusals
+from refusals import Words
 from smallsystem import small_system
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -68,7 +68,8 @@ def pytest_configure(config):
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     # As the command has it.
     gc.set_threshold(100_000)
-    config.pluginmanager.register(Refusals(config, Path(__file__).resolve().parent))
+    for golden in ("refusals", "said"):
+        config.pluginmanager.register(Words(config, Path(__file__).resolve().parent, golden))
 
 
 def missing(part, how_to_get_it):

@@ -1,9 +1,11 @@
-"""Refusals: errors that a user meets, whose words one golden file holds.
+"""Words that a user meets, which golden files hold: of refusals, and of what reports say.
 
 A test says which kind of error it expects, by `refused(kind)`, or which exit code a command has, by
-`assert_refused(answer)`. The words stand in `golden/refusals.txt` below the id of the test, a line
-each, in the order in which the test meets them. With PYSCALE_TEST_RENEW_GOLDEN=1 the tests that
-end well store their words instead of comparing them; all others keep theirs.
+`assert_refused(answer)`; of a report it builds a case and hands on what is said of it, by
+`assert_said(*sentences)`. The words stand in `golden/refusals.txt` and `golden/said.txt` below the
+id of the test, a line each, in the order in which the test meets them. With
+PYSCALE_TEST_RENEW_GOLDEN=1 the tests that end well store their words instead of comparing them; all
+others keep theirs.
 """
 
 import os
@@ -21,8 +23,8 @@ RENEW = "PYSCALE_TEST_RENEW_GOLDEN"
 INDENT = "    "
 _RUN = r"\b(?!20260317)\d{8}T\d{6}Z-[0-9a-z]{4}\b"
 """The id of a run that began now; those of made-up runs are always the same."""
-_running = []
-"""The test that runs in this process, where one does."""
+_running = {}
+"""The test that runs in this process, where one does, by the name of each golden file."""
 
 
 @contextmanager
@@ -44,7 +46,13 @@ def assert_refused(answer, code=2):
 
 def assert_held(words):
     """Demand that a refusal has the stored words, where neither of the others applies."""
-    _running[-1].hears(words)
+    _running["refusals"].hears(words)
+
+
+def assert_said(*sentences):
+    """Demand that what is said of a case, which may be nothing, is what is stored."""
+    for one in sentences or ("(nothing)",):
+        _running["said"].hears(str(one))
 
 
 def read(file):
@@ -81,12 +89,13 @@ def _exists(test, folder):
     return path.is_file() and re.search(rf"^ *def {function}\(", path.read_text("utf-8"), re.M)
 
 
-class Refusals:
-    """The plugin of pytest that knows the running test, and renews the golden file."""
+class Words:
+    """The plugin of pytest that knows the running test, and renews a golden file."""
 
-    def __init__(self, config, folder):
+    def __init__(self, config, folder, name):
         self.folder = folder
-        self.file = folder / "golden" / "refusals.txt"
+        self.name = name
+        self.file = folder / "golden" / f"{name}.txt"
         self.stored = read(self.file)
         self.renews = bool(os.environ.get(RENEW))
         self.known = set()
@@ -104,19 +113,18 @@ class Refusals:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item):
-        running = _Test(self, item)
-        _running.append(running)
+        running = _running[self.name] = _Test(self, item)
         try:
             ended = yield
         finally:
-            _running.remove(running)
+            del _running[self.name]
         running.ends()
         return ended
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node):
         """Take what a process of xdist has heard."""
-        heard = getattr(node, "workeroutput", {}).get("refusals", {"said": {}, "known": ()})
+        heard = getattr(node, "workeroutput", {}).get(self.name, {"said": {}, "known": ()})
         self.said |= heard["said"]
         self.known |= set(heard["known"])
 
@@ -125,7 +133,7 @@ class Refusals:
             return
         if hasattr(self._config, "workeroutput"):
             heard = {"said": self.said, "known": sorted(self.known)}
-            self._config.workeroutput["refusals"] = heard
+            self._config.workeroutput[self.name] = heard
             return
         write(self.file, self.renewed())
 
@@ -142,17 +150,17 @@ class Refusals:
 class _Test:
     """A running test, and the words that it has met so far."""
 
-    def __init__(self, refusals, item):
-        self._refusals = refusals
-        self._id = refusals.id_of(item)
-        self._stored = refusals.stored.get(self._id, [])
+    def __init__(self, words, item):
+        self._words = words
+        self._id = words.id_of(item)
+        self._stored = words.stored.get(self._id, [])
         self._renewal = f"{RENEW}=1 .venv/bin/pytest '{item.nodeid}'"
         factory = item.config._tmp_path_factory
         self._places = {
             # Its folder is numbered, and has the name of the test or of a fixture.
             "TMP": re.escape(str(factory.getbasetemp())) + r"/[\w.-]*\d(?![\w-])",
             "PYTHON": re.escape(sys.prefix),
-            "CHECKOUT": re.escape(str(refusals.folder.parent)),
+            "CHECKOUT": re.escape(str(words.folder.parent)),
             "HOME": re.escape(str(Path.home())) + r"(?![\w.-])",
             "ARCHITECTURE": rf"\b{platform.machine()}\b",
             # Of an image that was just built.
@@ -162,6 +170,9 @@ class _Test:
             "FILE": r"(?<=\(os error 2\): )\S+?(?: \(set POLARS_VERBOSE=1 [^)]*\))?(?=\):)",
             # Where a file ends depends on the build of the library that packed it.
             "NUMBER": r"(?:(?<=byte )|(?<=offset ))\d+",
+            # Of a server of this test alone, and of this machine.
+            "PORT": r"(?<=127\.0\.0\.1:)\d{4,}",
+            "CORES": r"\d+ usable cores?\b",
             # So does what torch says of a device that is not there.
             "WHY": r"(?<=does not work here \()[^)]*",
         }
@@ -176,21 +187,21 @@ class _Test:
         words = re.sub(r"(.)\1{99,}", r"\1…", words)
         place, words = len(self._said), " ".join(words.split())
         self._said.append(words)
-        if self._refusals.renews:
+        if self._words.renews:
             return
         expected = self._stored[place] if place < len(self._stored) else "(nothing is stored)"
         if words != expected:
-            pytest.fail(f"refused with\n  {words}\ninstead of\n  {expected}\n{self._renews()}")
+            pytest.fail(f"it says\n  {words}\ninstead of\n  {expected}\n{self._renews()}")
 
     def _number(self, run):
         return self._runs.setdefault(run[0], f"<RUN {len(self._runs) + 1}>")
 
     def ends(self):
         """Take the words over where the test renews them, or demand that none are left."""
-        if self._refusals.renews:
-            self._refusals.said[self._id] = self._said
+        if self._words.renews:
+            self._words.said[self._id] = self._said
         elif left := self._stored[len(self._said) :]:
-            pytest.fail(f"refusals that no longer come: {left}\n{self._renews()}", pytrace=False)
+            pytest.fail(f"what is no longer said: {left}\n{self._renews()}", pytrace=False)
 
     def _renews(self):
         return f"after a change that is meant: {self._renewal}"

@@ -12,14 +12,15 @@ from refusals import RENEW, orphans, read, write
 TESTS = Path(__file__).parent
 CONFTEST = """
 from pathlib import Path
-from refusals import Refusals
+from refusals import Words
 
 def pytest_configure(config):
-    config.pluginmanager.register(Refusals(config, Path(__file__).parent))
+    for golden in ("refusals", "said"):
+        config.pluginmanager.register(Words(config, Path(__file__).parent, golden))
 """
 TEST = """
 import pytest
-from refusals import assert_refused, refused
+from refusals import assert_refused, assert_said, refused
 
 @pytest.mark.parametrize("given", [1, 2])
 def test_odd(tmp_path, given):
@@ -33,13 +34,16 @@ class TestTwo:
                 raise KeyError(word)
 
 def test_none():
-    pass
+    assert_said()
+    assert_said("one", "two")
 """
 STORED = {
     "test_a.py::test_odd[1]": ["ValueError: odd 1 in <TMP>/a"],
     "test_a.py::test_odd[2]": ["ValueError: odd 2 in <TMP>/a"],
     "test_a.py::TestTwo::test_both": ["KeyError: 'one'", "KeyError: 'two'"],
 }
+
+SAID = {"test_a.py::test_none": ["(nothing)", "one", "two"]}
 
 
 @pytest.fixture
@@ -71,6 +75,7 @@ def test_a_renewal_stores_what_tests_say_and_then_they_pass(small, tmp_path, pro
     write_old(file)
     assert "4 passed" in small(str(tmp_path), "-n", processes, renew=True)
     assert read(file) == STORED
+    assert read(file.with_name("said.txt")) == SAID
     assert "4 passed" in small(str(tmp_path), "-n", processes)
 
 
@@ -78,13 +83,14 @@ def test_a_renewal_stores_what_tests_say_and_then_they_pass(small, tmp_path, pro
 def test_words_that_changed_are_shown_with_the_line_that_renews_them(small, tmp_path):
     file = tmp_path / "golden" / "refusals.txt"
     both = "test_a.py::TestTwo::test_both"
+    write(file.with_name("said.txt"), SAID)
     write(file, STORED | {both: ["KeyError: 'three'", *STORED[both]]})
     shown = small()
     assert "1 failed, 3 passed" in shown
     assert "KeyError: 'three'" in shown
     assert f"{RENEW}=1 .venv/bin/pytest 'test_a.py::TestTwo::test_both'" in shown
     write(file, STORED | {"test_a.py::test_none": ["ValueError: none"]})
-    assert "refusals that no longer come" in small()
+    assert "what is no longer said" in small()
     write(file, {})
     assert "nothing is stored" in small()
 
@@ -109,9 +115,10 @@ def write_old(file):
     write(file, {test: ["ValueError: old"] for test in (*gone, "test_a.py::test_odd[1]")})
 
 
-def test_stored_words_belong_to_tests_that_exist():
+@pytest.mark.parametrize("golden", ["refusals", "said"])
+def test_stored_words_belong_to_tests_that_exist(golden):
     """Renew the file by running all tests where this fails, as by `make golden`."""
-    stored = read(TESTS / "golden" / "refusals.txt")
+    stored = read(TESTS / "golden" / f"{golden}.txt")
     assert stored
     assert orphans(stored, TESTS) == []
 

@@ -10,9 +10,9 @@ import sys  # noqa: E402
 
 if __name__ == "__main__":
     try:
-        from pyscale_stages.commandline import main
+        from pyscale_stages.commandline import end, main
 
-        sys.exit(main(sys.argv[1:], MAIN_MONOTONIC_S))
+        end(main(sys.argv[1:], MAIN_MONOTONIC_S))
     except KeyboardInterrupt:
         # A second Ctrl-C would be told by a traceback.
         signal.signal(signal.SIGINT, signal.SIG_IGN)

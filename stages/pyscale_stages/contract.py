@@ -22,6 +22,7 @@ from pyscale_stages.record import Amount, Bytes, Count, Finite, Sample, Seconds,
 from pyscale_stages.record import Record as Record  # noqa: PLC0414 - what others import from here
 from pyscale_stages.residency import InputCache
 from pyscale_stages.warned import Warnings
+from pyscale_stages.wording import plural
 
 if TYPE_CHECKING:
     from pyscale_stages.movie import Movie
@@ -98,7 +99,7 @@ class TaskSpec(Record):
     def _is_one_of_its_ranks(self) -> Self:
         if self.rank >= self.ranks:
             raise ValueError(
-                f"rank {self.rank} is not one of {self.ranks} ranks, numbered from 0 to "
+                f"rank {self.rank} is not one of {plural(self.ranks, 'rank')}, numbered from 0 to "
                 f"{self.ranks - 1}: lower --rank, or raise --ranks"
             )
         if self.ranks > 1 and self.meeting is None:

@@ -28,6 +28,8 @@ TIFF_SUFFIXES = (".tif", ".tiff")
 BLOCK_BYTES = 64 * 2**20
 """Pixels that are read at once: many frames of a small movie, one of a large one."""
 BY_AXES = "by --axes, as in --axes TYX"
+MOST_CHANNELS = 8
+"""Of one frame, unless somebody says that they are: ImageJ files without axes call frames so."""
 UNNAMED_AXES = "QI"
 """Axes that a writer left unnamed: tifffile's words for "other" and "image sequence"."""
 
@@ -41,6 +43,17 @@ class WrongAxes(BadInput):
         self.shape = shape
         self.colours = colours
         """Whether its planes are the colours of one picture."""
+
+
+class PartOfSet(BadInput):
+    """One file of a movie that lies in several."""
+
+    def __init__(self, path: Path, files: Sequence[Path]) -> None:
+        super().__init__(
+            f"{path} is one of the {len(files)} files of a movie: give the folder that holds them, "
+            f"{path.parent}"
+        )
+        self.files = files
 
 
 @dataclass(frozen=True)
@@ -60,6 +73,10 @@ class Movie:
     """Images that make up one frame: its channels, unless they are samples of one."""
     channel_axis: str
     """Whether channels are images of their own ("page"), samples of one image, or "none"."""
+    image: int = 0
+    """Which image of a file with several it is."""
+    is_set: bool = False
+    """Whether its files are one OME-TIFF, of which each knows the others."""
 
     @classmethod
     def open(cls, path: Path, *, axes: str | None = None, frames: int | None = None) -> Movie:
@@ -80,27 +97,58 @@ class Movie:
     @classmethod
     def _open_file(cls, path: Path, axes: str | None) -> Movie:
         with _opened(path, needs_axes=axes is None) as tiff:
-            series = tiff.series[0]
+            image = _image_of(path, tiff)
+            series = tiff.series[image]
+            if len(files := _files_of(tiff, image)) > 1:
+                raise PartOfSet(path, files)
             layout = _layout(path, series.axes, series.shape, axes)
             if series.dtype.kind not in "buif":
                 raise BadInput(
                     f"{path} holds {series.dtype} values: convert them to whole or real numbers"
                 )
-            return cls(path=path, files=(path,), dtype=np.dtype(series.dtype), **layout)
+            dtype = np.dtype(series.dtype)
+            return cls(path=path, files=(path,), dtype=dtype, image=image, **layout)
 
     @classmethod
     def _open_folder(cls, folder: Path, axes: str | None) -> Movie:
         files = files_in(folder, TIFF_SUFFIXES)
         if not files:
             raise BadInput(f"{folder} holds no TIFF frames: give a .tif file or a folder of them")
+        if empty := [file for file in files if file.stat().st_size == 0]:
+            raise BadInput(
+                f"{empty[0]} is empty (0 bytes): the copy or download failed; fetch it again"
+            )
         frame_axes = axes.replace("T", "") if axes else None
-        first = cls._open_file(files[0], frame_axes)
+        try:
+            # The last one too: a file of another kind may stand before those of a set.
+            first, *_ = [cls._open_file(file, frame_axes) for file in (files[0], files[-1])]
+        except PartOfSet as part:
+            return cls._open_set(folder, files, part.files, axes)
         if first.n_frames != 1:
             raise BadInput(
                 f"{files[0]} is a movie of {plural(first.n_frames, 'frame')} in a folder of "
                 f"{len(files)} files: give one movie file, or a folder with one file per frame"
             )
         return replace(first, path=folder, files=files, n_frames=len(files))
+
+    @classmethod
+    def _open_set(
+        cls, folder: Path, files: Sequence[Path], of_set: Sequence[Path], axes: str | None
+    ) -> Movie:
+        if others := sorted({*files} - {*of_set}):
+            raise BadInput(
+                f"{folder} holds {others[0].name} beside the {len(of_set)} files of one OME-TIFF: "
+                "leave those alone in a folder"
+            )
+        if missing := sorted({*of_set} - {*files}):
+            raise BadInput(
+                f"{missing[0]} is not there, and the OME-TIFF in {folder} needs it: copy it too"
+            )
+        with _opened(files[0], needs_axes=axes is None) as tiff:
+            series = tiff.series[0]
+            layout = _layout(folder, series.axes, series.shape, axes)
+            dtype = np.dtype(series.dtype)
+            return cls(path=folder, files=tuple(files), dtype=dtype, is_set=True, **layout)
 
     @property
     def size_bytes(self) -> int:
@@ -113,7 +161,7 @@ class Movie:
             raise BadInput(
                 f"{self.path} has no channel {channel}: it has {self.n_channels}, counted from 0"
             )
-        if self.path.is_dir():
+        if self.path.is_dir() and not self.is_set:
             frames = np.stack([self._read_file(f, channel) for f in self.files[start:stop]])
         else:
             frames = self._read_images(self._tiff, self.path, (start, stop), channel)
@@ -177,7 +225,7 @@ class Movie:
         samples = (self.n_channels,) if self.channel_axis == "sample" else ()
         shape = (*self.shape_yx, *samples)
         try:
-            data = _read_image_stack(tiff, path, images, shape)
+            data = _read_image_stack(tiff, self.image, path, images, shape)
         except MemoryError:
             raise
         except Exception as error:  # decoders and tifffile raise errors of nearly every kind
@@ -207,6 +255,9 @@ def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
         try:
             with _logged_errors(tifffile.logger()) as complaints:
                 tiff = if_refused.enter_context(tifffile.TiffFile(path))
+                if tiff.is_shaped and len(tiff.series) > 1:
+                    # Who writes frame by frame makes a series of each.
+                    tiff = if_refused.enter_context(tifffile.TiffFile(path, is_shaped=False))
                 holds_images = bool(tiff.pages) and bool(tiff.series)
         except PermissionError as error:
             raise BadInput(
@@ -227,6 +278,47 @@ def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
             raise BadInput(f"{path} is damaged or truncated ({what}): copy it again")
         if_refused.pop_all()
     return tiff
+
+
+def _image_of(path: Path, tiff: tifffile.TiffFile) -> int:
+    """Which image of a file to read: the only one or, of an OME-TIFF, the largest."""
+    images = tiff.series
+    if len(images) == 1:
+        return 0
+    if images[0].kind == "ome":
+        sizes = [one.size for one in images]
+        if sizes.count(max(sizes)) > 1:
+            raise BadInput(
+                f"{path} holds {len(images)} images, as of several positions: write the one to "
+                "measure on into a file of its own, as by bfconvert -series 0"
+            )
+        return sizes.index(max(sizes))
+    if images[0].kind in {"generic", "uniform"}:
+        first, other = images[0].keyframe, images[1].keyframe
+        raise BadInput(
+            f"page {other.index} of {path} holds {_of_page(other)}, and page {first.index} "
+            f"{_of_page(first)}: write frames of one size and type into a file of their own"
+        )
+    return 0
+
+
+def _of_page(page: Any) -> str:
+    return f"{page.imagewidth} x {page.imagelength} pixels of {page.dtype}"
+
+
+def _files_of(tiff: tifffile.TiffFile, image: int) -> tuple[Path, ...]:
+    """Files that hold the planes of an image; BadInput where some are not there."""
+    series = tiff.series[image]
+    path = Path(tiff.filehandle.path)
+    if series.kind != "ome":
+        return (path,)
+    pages = [page for page in series.pages if page is not None]
+    if len(pages) < len(series.pages):
+        raise BadInput(
+            f"{len(pages)} of {len(series.pages)} planes of {path} are there: the recording or "
+            "the copy ended early; copy it again, or write what is there into a new file"
+        )
+    return tuple(sorted({Path(page.parent.filehandle.path) for page in pages}))
 
 
 _SAID_OF_AXES = "axes do not match shape"
@@ -256,10 +348,10 @@ def _logged_errors(logger: logging.Logger) -> Iterator[list[str]]:
 
 
 def _read_image_stack(
-    tiff: tifffile.TiffFile, path: Path, images: list[int], shape: tuple[int, ...]
+    tiff: tifffile.TiffFile, image: int, path: Path, images: list[int], shape: tuple[int, ...]
 ) -> Pixels:
     """Read images of a shape by their place in the series, which need not be that in the file."""
-    series = tiff.series[0]
+    series = tiff.series[image]
     of_one = series.size > math.prod(shape) and len(tiff.pages) == 1
     if of_one and series.dataoffset is not None:
         # ImageJ writes more than 4 GB as one page followed by bare pixels.
@@ -273,16 +365,16 @@ def _read_image_stack(
     wanted = [page for index in pages if (page := series.pages[index]) is not None]
     if len(wanted) < len(pages):
         raise ValueError("a page is missing")
-    _refuse_beyond_end(
-        path,
-        max(
-            offset + length
-            for page in wanted
-            for offset, length in zip(page.dataoffsets, page.databytecounts, strict=True)
-        ),
-    )
-    # One thread: the stage's thread count is a measured parameter.
-    data = np.asarray(tiff.asarray(series=0, key=pages, maxworkers=1)).reshape(-1, *shape)
+    for page in wanted:
+        ends = zip(page.dataoffsets, page.databytecounts, strict=True)
+        _refuse_beyond_end(Path(page.parent.filehandle.path), max(map(sum, ends)))
+    with ExitStack() as opened:
+        for file in {page.parent.filehandle for page in wanted if page.parent is not tiff}:
+            # Others of a set are open only while they are read, as there may be thousands.
+            file.open()
+            opened.callback(file.close)
+        # One thread: the stage's thread count is a measured parameter.
+        data = np.asarray(tiff.asarray(series=image, key=pages, maxworkers=1)).reshape(-1, *shape)
     if per_page == 1 and pages == images:
         return data
     places = {page: place for place, page in enumerate(pages)}
@@ -317,6 +409,10 @@ def _layout(
     if axes not in {"YX", "TYX", "CYX", "TCYX", "YXS", "TYXS"}:
         what = f"{path} has the axes {axes} (shape {shape}), but frames need T Y X or T C Y X"
         raise WrongAxes(what, shape, f"convert it, or give the right axes {BY_AXES}", colours=False)
+    if axes == "CYX" and shape[0] > MOST_CHANNELS and believed_axes is None:
+        what = f"{path} says that it holds one frame of {shape[0]} channels"
+        remedy = "if they are frames, give --axes TYX; if channels, --axes CYX"
+        raise WrongAxes(what, shape, remedy, colours=False)
     if min(shape) < 1:
         raise BadInput(f"{path} holds no pixels (axes {axes}, shape {shape}): write it again")
     channel_axis = "page" if "C" in axes else "sample" if "S" in axes else "none"

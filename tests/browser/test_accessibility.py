@@ -3,13 +3,10 @@
 One page is judged in the dark and on a phone too: all have their colours from one style sheet.
 """
 
-from itertools import pairwise
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from browser.chromium import PHONE
-from browser.drawn import WIDTHS, until, widths
 
 REPORTS = ("grid", "machine", "loading", "reconstruction")
 """All kinds but the pipeline's, which is judged by itself."""
@@ -115,26 +112,6 @@ def test_the_checker_would_find_it(single, visit_once):
     assert broken == {"button-name", "color-contrast", "link-in-text-block"}
 
 
-def test_the_checker_would_find_what_is_wrong_on_a_phone(single, visit_once):
-    markup = f"<div style='overflow: auto; white-space: nowrap'>{'words ' * 15}</div>"
-    phone = visit_once(single.page, **PHONE)
-    assert rules_broken(phone, markup) == {"scrollable-region-focusable"}
-
-
-def test_no_colour_depends_on_the_width_of_the_screen(single, visit_once):
-    """So that those of one theme on a phone stand for those of the other too."""
-    declared = visit_once(single.page).evaluate(
-        """() => [...document.styleSheets].flatMap(sheet => [...sheet.cssRules])
-          .filter(group => group.conditionText?.includes("width"))
-          .flatMap(group => [...group.cssRules])
-          .flatMap(({ style }) => [...style].map(name => [name, style.getPropertyValue(name)]))"""
-    )
-    assert "display" in dict(declared)
-    painting = {"color", "background-color", "background-image", "opacity"}
-    assert [one for one in declared if one[0] in painting] == []
-    assert {name for name, _ in declared if name.startswith("--")} == {"--gap"}
-
-
 @pytest.mark.parametrize(
     ("name", "at_least"),
     [pytest.param("full", 6, marks=pytest.mark.smoke), ("machines", 1)],
@@ -154,25 +131,3 @@ def test_every_chart_is_named_and_described_for_those_who_do_not_see_it(
             label = svg.get_attribute("aria-label") or ""
             assert chart["title"] in label
             assert len(label) > len(chart["title"]) + 40
-
-
-def test_charts_stay_one_image_each_when_the_window_gets_another_width(single, visit):
-    page = visit(single.page)
-    before = widths(page)
-    page.set_viewport_size({"width": 700, "height": 800})
-    until(page, f"() => ({WIDTHS})() !== {before}")
-    for svg in page.locator("[data-chart] .chart-plot svg").all():
-        assert svg.get_attribute("role") == "img"
-        assert svg.get_attribute("aria-label")
-        assert svg.locator("[role]").count() == 0
-
-
-def test_the_page_has_one_heading_and_no_level_is_left_out(full, visit_once):
-    page = visit_once(full.page)
-    levels = page.evaluate(
-        "() => [...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].map(h => +h.tagName[1])"
-    )
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    for before, after in pairwise(levels):
-        assert after <= before + 1

@@ -61,14 +61,6 @@ def test_an_invalid_configuration_is_a_cross_and_no_point(broken, visit_once):
     assert [mark["invalid"] for mark in crosses] == [True]
 
 
-def test_the_ideal_line_has_n_times_the_base_case_at_n(full, visit_once):
-    page = visit_once(full.page)
-    ideal = marks(page, "speedup", type="line", title="")
-    assert ideal
-    for mark in ideal:
-        assert mark["shown"] == mark["workers"]
-
-
 def test_configurations_of_all_charts_are_the_csvs(page, report):
     found = {(row["curve"], row["workers"]): row for row in dataset(page, "configurations")}
     rows = by_curve(report, "configurations")

@@ -52,17 +52,6 @@ def test_charts_of_the_first_screen_change_between_linear_and_log(page):
     until(page, IS_SCALE, "linear")
 
 
-def test_lost_time_changes_between_absolute_and_relative(page):
-    text = "document.querySelector('[data-chart=losses]').innerText"
-    before = page.locator("[data-chart=losses]").inner_text()
-    choose(page, "amount", "relative")
-    until(page, f"before => {text} !== before", before)
-    caption = page.locator("figure:has([data-chart=losses]) figcaption")
-    expect(caption).to_contain_text("Where the time went (share)")
-    choose(page, "amount", "absolute")
-    until(page, f"before => {text} === before", before)
-
-
 def test_the_theme_is_one_button_that_says_its_state_and_is_kept(full, visit):
     """What else was chosen stays; the theme is there when the page is opened again too."""
     page = visit(full.page)
@@ -85,23 +74,6 @@ def test_the_theme_is_one_button_that_says_its_state_and_is_kept(full, visit):
     page.evaluate("() => window.pyscale.ready")
     assert page.evaluate("() => document.documentElement.dataset.theme") == "dark"
     assert button.get_attribute("aria-pressed") == "true"
-
-
-def test_a_mark_tells_its_numbers_when_it_is_pointed_at(page):
-    page.locator("[data-chart=speedup] .chart-plot svg .mark-symbol.role-mark path").last.hover()
-    tooltip = page.locator("#vg-tooltip-element.visible")
-    tooltip.wait_for()
-    for words in ("stage", "N", "speedup"):
-        assert words.lower() in tooltip.inner_text().lower()
-
-
-def test_every_link_of_the_navigation_leads_to_its_section(page):
-    links = page.locator("nav[aria-label=Sections] a").all()
-    assert len(links) > 8
-    for link in links:
-        target = page.locator(link.get_attribute("href") or "")
-        assert target.count() == 1
-        assert target.locator("h1, h2").count() >= 1
 
 
 class TestByKeyboard:

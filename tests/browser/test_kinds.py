@@ -3,12 +3,9 @@
 What they say is held by `tests/golden`.
 """
 
-import csv
-
 import pytest
-from playwright.sync_api import expect
 
-from browser.drawn import choose, downloaded, marks, place, until
+from browser.drawn import marks, place, until
 from browser.test_first_screen import assert_seen
 from pyscale.analysis.grid.findings import GridFindings
 
@@ -82,16 +79,6 @@ class TestOverSizes:
             ceiling.high,
         )
 
-    def test_switches_change_the_charts(self, grid, visit):
-        page = visit(grid.page)
-        assert page.evaluate("() => window.pyscale.views.sizetime.scale('y').type") == "log"
-        choose(page, "scale", "linear")
-        until(page, "() => window.pyscale.views.sizeratio.scale('x').type === 'linear'")
-        choose(page, "amount", "relative")
-        until(page, "() => window.pyscale.views.sizetime.signal('amount') === 'relative'")
-        (mark, *_) = (one for one in marks(page, "sizetime", type="symbol") if "each" in one)
-        assert mark["shown"] == mark["each_s"]
-
 
 class TestOfLoading:
     def test_the_chart_shows_what_the_csv_holds(self, loading, visit_once):
@@ -106,15 +93,6 @@ class TestOfLoading:
                     at = place(page, "loaderpareto", axis, mark[column])
                     assert mark[axis] == pytest.approx(at)
         assert page.evaluate("() => window.pyscale.views.loaderpareto.scale('x').domain()[0]") == 0
-
-    def test_settings_are_copied_by_keyboard(self, loading, visit_once):
-        page = visit_once(loading.page)
-        copy = page.locator("#loader button.copy").last
-        copy.focus()
-        page.keyboard.press("Enter")
-        expect(copy).to_have_text("Copied")
-        code = page.locator("#loader .command code").last.inner_text()
-        assert code.startswith("DataLoader(dataset, ")
 
 
 class TestOfRanks:
@@ -158,17 +136,3 @@ class TestOfAMachine:
         assert apart
         every = [mark for mark in marks(page, "machinenodes", type="symbol") if "told" in mark]
         assert len(every) == len(machines.rows("nodes")) + len(apart)
-
-    def test_tests_stand_beside_what_others_measured(self, machine, visit_once):
-        page = visit_once(machine.page)
-        table = page.locator("#machines table.side-by-side")
-        expect(table).to_contain_text("A machine elsewhere")
-        _, file = downloaded(page, "#machines button[data-viewer=csv]")
-        rows = list(csv.DictReader(file.decode().splitlines()))
-        times = {
-            row["side"]: float(row["wall_s"])
-            for row in rows
-            if (row["test"], row["device"], row["step"]) == ("matrix_product", "processor", "")
-        }
-        assert times["B"] == pytest.approx(2 * times["A"])
-        expect(page.locator("#references")).to_contain_text("None of it was measured.")

@@ -82,24 +82,3 @@ def test_a_speedup_follows_the_chosen_base_as_does_the_table_that_is_downloaded(
     read = {one["side"]: one for one in rows if one["test"] == "particle_random_read_cold"}
     assert float(read["A"]["speedup"]) == pytest.approx(2)
     assert read["B"]["speedup"] == ""
-
-
-def test_a_ratio_of_rates_says_so(page):
-    cell = row(page, "fft_3d", "kernels on the processor").locator("td.speedup").nth(1)
-    expect(cell).to_contain_text("of rates")
-    cell.locator(".why").hover()
-    expect(page.locator("#machines-tip")).to_contain_text("Ratio of rates")
-
-
-def test_what_cannot_run_says_why(page):
-    line = row(page, "particle_random_read_direct")
-    told = "not applicable: the filesystem refuses O_DIRECT"
-    assert line.locator("td.cannot").all_inner_texts() == [told, told]
-
-
-def test_what_is_slower_is_told_before_anything_else(page):
-    first = page.locator("#verdict")
-    expect(first).to_contain_text("Tests of the machine against A")
-    expect(first).to_contain_text("new is slower for ")
-    expect(page.locator("#viewer")).to_have_count(0)
-    expect(page.locator("text=no stage and N in common")).to_have_count(0)

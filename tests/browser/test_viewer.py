@@ -75,17 +75,6 @@ def test_the_file_beside_a_comparison_holds_the_same(compared, several):
         assert float(number["value"]) == float(rows[number["key"]][number["column"]]), number
 
 
-def test_a_stage_opens_and_closes(page):
-    opener = page.locator(".viewer button.expand").first
-    parts = page.locator(".viewer tr.part")
-    expect(parts.first).to_be_hidden()
-    opener.click()
-    expect(parts.first).to_be_visible()
-    assert opener.get_attribute("aria-expanded") == "true"
-    opener.click()
-    expect(parts.first).to_be_hidden()
-
-
 def test_all_stages_open_at_once_and_one_that_is_not_chosen_leaves_the_viewer(page):
     parts = page.locator(".viewer tr.part")
     assert parts.count() > 10
@@ -115,12 +104,6 @@ def test_the_other_base_turns_the_speedups_round_and_downloads_are_against_it(co
     assert len(found["times"]) == len(rows)
 
 
-def test_a_base_is_chosen_by_keyboard(compared):
-    compared.locator("input[name=viewer-base]:checked").focus()
-    compared.keyboard.press("ArrowRight")
-    assert speedups(compared, "A") != {}
-
-
 def test_other_work_is_not_compared_and_the_reason_is_told(page):
     """What others measured had another movie: their times say nothing about these."""
     assert all(speedups(page, side) == {} for side in "ABC")
@@ -131,21 +114,6 @@ def test_other_work_is_not_compared_and_the_reason_is_told(page):
     assert "work" in tip.inner_text()
     page.keyboard.press("Escape")
     expect(tip).to_be_hidden()
-
-
-def test_a_likely_limit_is_explained_when_it_is_pointed_at(page):
-    tag = page.locator(".viewer .tag:visible").first
-    tag.hover()
-    tip = page.locator("#viewer-tip")
-    expect(tip).to_be_visible()
-    assert tip.inner_text() == tag.get_attribute("data-why")
-
-
-def test_columns_of_other_machines_are_marked(page):
-    about = page.locator(".viewer .about[data-kind=reference]")
-    assert about.count() >= 1
-    for one in about.all():
-        assert "another machine" in one.inner_text()
 
 
 def test_a_comparison_leads_to_each_report(compared):

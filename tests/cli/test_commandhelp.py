@@ -70,21 +70,6 @@ def test_a_flag_that_became_something_else_points_to_it(flag, in_its_place):
     assert flag not in help_of("run")
 
 
-def test_options_of_a_run_stand_in_groups():
-    said = help_of("run").splitlines()
-    headings = [line for line in said if line.endswith(":") and not line.startswith(" ")]
-    assert headings == [
-        *(
-            "Arguments:",
-            "What to measure:",
-            "A step of your own:",
-            "How to measure it:",
-            "Where tasks run:",
-        ),
-        *("Course of the run:", "Options:", "Examples:"),
-    ]
-
-
 def test_choices_and_the_defaults_that_hold_here_are_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "--cache [cold|warm|asis]" in help_of("run")

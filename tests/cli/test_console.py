@@ -7,7 +7,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from pyscale.console import PIPED_WIDTH, Console, answer, talk
+from pyscale.console import PIPED_WIDTH, answer, talk
 
 
 @pytest.mark.parametrize(("columns", "width"), [(None, PIPED_WIDTH), ("70", 70), ("", PIPED_WIDTH)])
@@ -32,11 +32,3 @@ def test_a_name_with_control_characters_is_printed_without_them(capsys):
     said = "".join(capsys.readouterr())
     assert said.count("]0;title") == 6
     assert {letter for letter in said if unicodedata.category(letter) == "Cc"} == {"\n"}
-
-
-def test_colours_of_a_table_stay():
-    console = Console(force_terminal=True, color_system="standard")
-    with console.capture() as said:
-        console.print(Text(HOSTILE, style="red"))
-    assert said.get().startswith("\x1b[31ma")
-    assert said.get().count("\x1b") == 2

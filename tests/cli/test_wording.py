@@ -1,5 +1,3 @@
-import pytest
-
 from pyscale.wording import (
     ABSENT,
     coarse,
@@ -14,62 +12,31 @@ from pyscale.wording import (
     seconds,
     serial_fractions,
 )
+from refusals import assert_said
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "-"),
-        (0.0, "0"),
-        (9703.4, "9703"),
-        (102.4, "102"),
-        (99.96, "100"),
-        (9.996, "10.0"),
-        (1.0, "1.00"),
-        (0.00999999, "0.0100"),
-        (0.084, "0.0840"),
-        (-3.14159, "-3.14"),
-        (1e-7, "1.00e-07"),
-    ],
-)
-def test_numbers_have_three_digits_and_keep_those_before_the_point(value, text):
-    assert number(value) == text
+def test_numbers_have_three_digits_and_keep_those_before_the_point():
+    values = (None, 0.0, 9703.4, 102.4, 99.96, 9.996, 1.0, 0.00999999, 0.084, -3.14159, 1e-7)
+    assert_said(*map(number, values))
 
 
-@pytest.mark.parametrize(
-    ("write", "texts"),
-    [
-        (
-            coarse,
-            {None: "-", 0.0: "0", 0.000327: "0.00", 0.717: "0.72", 1.09: "1.09", 124.4: "124"},
-        ),
+def test_values_are_written_as_their_kind_is():
+    assert_said(
+        *map(coarse, (None, 0.0, 0.000327, 0.717, 1.09, 124.4)),
         # Rounding noise of a clock is not printed.
-        (seconds, {3e-14: "0"}),
-        (growth, {-3e-14: "0", 2.5: "+2.50", -2.5: "-2.50"}),
+        seconds(3e-14),
+        *map(growth, (-3e-14, 2.5, -2.5)),
         # An agreement is 1 only where it is.
-        (score, {1.0: "1", 0.99999: "0.9999", 0.5: "0.5000", None: "-"}),
-        (ratio, {None: "-"}),
-        (quality, {"{}": "-"}),
-        (listing, {(): "", (1,): "1", (1, 2, 4): "1, 2 and 4"}),
-    ],
-    ids=lambda one: getattr(one, "__name__", ""),
-)
-def test_values_are_written_as_their_kind_is(write, texts):
-    assert {value: write(value) for value in texts} == texts
+        *map(score, (1.0, 0.99999, 0.5, None)),
+        ratio(None),
+        quality("{}"),
+        *map(listing, ((1,), (1, 2, 4))),
+    )
 
 
-@pytest.mark.parametrize(
-    ("value", "tolerance", "text"),
-    [
-        (0.4, 0.999, "0.4000"),
-        (0.0, 0.999, "0.0000"),
-        (0.99896, 0.999, "0.99896"),
-        (0.999999, 1.0, "0.999999"),
-        (1 - 2**-53, 1.0, "0.9999999999999999"),
-    ],
-)
-def test_a_score_below_the_tolerance_is_seen_to_be(value, tolerance, text):
-    assert score_below(value, tolerance) == text
+def test_a_score_below_the_tolerance_is_seen_to_be():
+    below = [(0.4, 0.999), (0.0, 0.999), (0.99896, 0.999), (0.999999, 1.0), (1 - 2**-53, 1.0)]
+    assert_said(*(score_below(value, tolerance) for value, tolerance in below))
 
 
 def test_efficiency_and_serial_fractions_stand_with_their_intervals():
@@ -77,8 +44,6 @@ def test_efficiency_and_serial_fractions_stand_with_their_intervals():
     known = row | {"efficiency_low": 0.85, "efficiency_high": 0.95}
     known |= {"karp_flatt_low": 0.018, "karp_flatt_high": 0.059}
     unknown = dict.fromkeys(known, None) | row
-    assert efficiency(known) == "0.90 [0.85, 0.95]"
-    assert efficiency(unknown) == "0.90"
     assert efficiency(known | {"invalid": True}) == ABSENT
-    said = serial_fractions([known, unknown], "karp_flatt")
-    assert said == "0.04 [0.02, 0.06] at N = 4 and 0.04 at N = 4"
+    fractions = serial_fractions([known, unknown], "karp_flatt")
+    assert_said(efficiency(known), efficiency(unknown), fractions)

@@ -2,28 +2,23 @@
 
 import pytest
 
+from refusals import assert_refused
+
 
 @pytest.mark.parametrize(
-    ("flags", "sentence"),
+    "flags",
     [
-        (("--site", "plain"), "--site tells of a cluster, and this run is on this machine: add"),
-        (("--site", "plain"), "--emit DIR"),
-        (
-            ("--executor", "slurm", "--site", "plan"),
-            "unknown site 'plan' (name your own by the path of",
-        ),
-        (
-            ("--executor", "pbs"),
-            "from --executor is wrong: 'executor': input should be 'local', 'slurm' or 'job'",
-        ),
-        (("--set", "chunks_per_worker=0"), "'chunks_per_worker': input should be greater than"),
+        ("--site", "plain"),
+        ("--executor", "slurm", "--site", "plan"),
+        ("--executor", "pbs"),
+        ("--set", "chunks_per_worker=0"),
     ],
+    ids=" ".join,
 )
-def test_what_has_no_meaning_is_refused_in_one_sentence(pyscale, labels, home, flags, sentence):
+def test_what_has_no_meaning_is_refused_in_one_sentence(pyscale, labels, home, flags):
     answer = pyscale("run", "labels", "--data", labels, "--workers", "1,2", *flags)
-    assert (answer.code, answer.out) == (2, "")
-    assert sentence in answer.err
-    assert answer.err.count("\n") == 1
+    assert answer.out == ""
+    assert_refused(answer)
     assert not (home / "runs").exists()
 
 
@@ -32,7 +27,8 @@ def test_a_dry_run_needs_no_slurm_and_says_what_it_does_not_know(
 ):
     monkeypatch.setenv("PATH", str(home))
     (home / "mine.toml").write_text(
-        'name = "mine"\nsummary = "a cluster"\n[request]\nexclusive = true\ntime_min = 90\n'
+        'name = "mine"\nsummary = "a cluster"\n[request]\n'
+        'options = ["--exclusive"]\ntime_min = 90\n'
     )
     flags = ("--workers", "1,2", "--repeats", "1", "--executor", "slurm", "--dry-run")
     answer = pyscale("run", "labels", "--data", labels, *flags, "--site", "mine.toml")
@@ -59,7 +55,7 @@ def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(pyscale, lab
     assert answer.code == 0
     text = (home / "scripts" / "contact-n2" / "windows.sbatch").read_text()
     assert "--cpus-per-task=4096" in text
-    assert "--gres=gpu:1" in text
+    assert "--gpus-per-task=1" in text
     assert (
         "warning: contact computes on cuda, but the file of the site plain asks for no"
         in answer.err
@@ -67,25 +63,25 @@ def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(pyscale, lab
 
 
 @pytest.mark.parametrize(
-    ("flags", "sentence"),
+    "flags",
     [
-        (("--site", "plan"), "path of its .toml): did you mean 'plain'?"),
-        (("--site", "nowhere.toml"), "no site file nowhere.toml"),
-        (("--repeats", "6", "--cache", "cold"), "leave out --repeats and --cache"),
-        (("--only", "contcat"), "the suite labels has no stage 'contcat'"),
-        (("--runtime", "apptainer"), "run `pyscale image build contact`, or pull it"),
-        (("--dry-run",), "--emit runs nothing"),
-        ((), "--emit needs --workers"),
+        ("--site", "plan"),
+        ("--site", "nowhere.toml"),
+        ("--repeats", "6", "--cache", "cold"),
+        ("--only", "contcat"),
+        ("--runtime", "apptainer"),
+        ("--dry-run",),
+        (),
     ],
+    ids=" ".join,
 )
 def test_what_cannot_be_written_is_refused_and_leaves_no_folder(
-    pyscale, labels, home, flags, sentence, monkeypatch
+    pyscale, labels, home, flags, monkeypatch
 ):
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(home / "images"))
     workers = ("--workers", "1,2") if flags else ()
-    answer = pyscale("run", "labels", "--data", labels, *workers, *flags, "--emit", "new")
-    assert answer.code == 2
-    assert sentence in " ".join(answer.err.replace("│", " ").split())
+    line = ("run", "labels", "--data", labels, *workers, *flags, "--emit", "new")
+    assert_refused(pyscale(*line))
     assert not (home / "new").exists()
 
 
@@ -93,6 +89,5 @@ def test_a_folder_with_something_in_it_is_refused_before_anything_is_fetched(pys
     (home / "mine").mkdir()
     (home / "mine" / "notes").touch()
     answer = pyscale("run", "labels", "--data", "no-such-data", "--emit", "mine")
-    assert answer.code == 2
-    assert "the folder is not empty" in answer.err
+    assert_refused(answer)
     assert [path.name for path in (home / "mine").iterdir()] == ["notes"]

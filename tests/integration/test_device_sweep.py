@@ -3,7 +3,6 @@
 Two threads against one are compared as a GPU is with a CPU: the same suite with another `versus`.
 """
 
-import json
 import re
 
 import polars as pl
@@ -101,21 +100,6 @@ def test_masks_of_both_are_set_beside_each_other_without_a_verdict(points):
 def test_crops_are_compared_with_the_same_crop_of_the_truth(points):
     assert points["quality"].null_count() == 0
     assert points.filter(length_px=224)["quality"].min() > 0.7
-
-
-def test_the_analysis_says_in_words_what_the_second_thread_gives(run):
-    text = (run.report / "scaling_analysis.md").read_text()
-    found, _, method = text.partition("## Method")
-    assert "Megapixels/s" in found
-    assert re.search(r"threads 2: .* as threads 1 at 224 px", found)
-    assert "logarithm" not in found, "of two sizes no shape can be told"
-    assert "logarithm" in method
-
-
-def test_the_record_of_a_task_repeats_by_hand(run, tmp_path):
-    folder = run.path / "tasks" / "segment_96px_2threads-n1-b1" / "w0"
-    spec = json.loads((folder / "spec.json").read_text())
-    assert (spec["threads"], spec["params"]["length_px"]) == (2, 96)
 
 
 @pytest.mark.parametrize(

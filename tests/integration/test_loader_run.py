@@ -215,25 +215,6 @@ def test_a_configuration_that_fails_is_a_row_with_its_error(left):
     assert cannot_be_sent in left.answer.text
 
 
-@pytest.mark.slow
-def test_the_report_has_table_and_text(left):
-    ranks = left.table("benchmark_loader_ranks.csv").sort("stage", "workers", "rank")
-    assert ranks.select("stage", "workers", "rank").rows() == [
-        (entry, *of) for entry in ("ours", "theirs") for of in ((1, 0), (2, 0), (2, 1))
-    ]
-    text = (left.run.report / "scaling_analysis.md").read_text()
-    assert "Can storage feed the GPU?" in text
-    assert "cannot be sent to loader processes" in text
-
-
-@pytest.mark.slow
-def test_advice_on_loading_names_settings_to_take(left, pyscale):
-    answer = pyscale("advise", left.run.path)
-    assert answer.code == 0, answer.err
-    assert "Can storage feed the GPU?" in answer.out
-    assert "num_workers" in answer.out
-
-
 def test_ranks_that_could_not_meet_are_refused_before_a_run_is_made(pyscale, home, slides):
     suite = write_suite(home, ours={})
     answer = pyscale("run", suite, "--data", slides, "--repeats", 1, "--workers", "5")

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 import tifffile
 
+from refusals import assert_refused
 from waitingforruns import only_run
 
 pytestmark = pytest.mark.slow
@@ -208,35 +209,24 @@ def test_tiles_of_an_image_become_one_image_at_every_n(succeeds, home, few):
     assert pictures == tifffile.imread(few).shape
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((*STEP, "--split", "tiles"), "the command never names its region"),
-        (("pipeline", *STEP), "leave out the suite pipeline"),
-        (("--split", "files"), "--split: that is said of a step"),
-        (("--step", "a {inptu} {output}"), "did you mean 'input'?"),
-        ((*STEP, "--merge", "frame"), "did you mean 'frames'?"),
-        (("--step", "no-such {input} {output}"), "the program 'no-such' of the step is not"),
-        (
-            ("--step", f"{sys.executable} nosuch.py {{input}} {{output}}"),
-            "runs nosuch.py, which is",
-        ),
-        ((*STEP, "--runtime", "apptainer"), "step is a step without an image"),
-        (
-            (*STEP, "--split", "none", "--scaling", "weak"),
-            "--scaling weak: workers of step have no windows of their own",
-        ),
-        ((*STEP, "--image", "absent.sif"), "absent.sif"),
-        (
-            ("--step", "true {input} {output} {params.n}", "--set", "step.m=3"),
-            "did you mean 'params.m'?",
-        ),
-    ],
-)
-def test_what_cannot_be_is_refused_before_anything_runs(pyscale, home, movie, words, said):
-    told = pyscale("run", *words, "--data", movie, *FEW)
-    assert told.code == 2
-    assert said in " ".join(told.err.split()), told.err
+WRONG = [
+    (*STEP, "--split", "tiles"),
+    ("pipeline", *STEP),
+    ("--split", "files"),
+    ("--step", "a {inptu} {output}"),
+    (*STEP, "--merge", "frame"),
+    ("--step", "no-such {input} {output}"),
+    ("--step", f"{sys.executable} nosuch.py {{input}} {{output}}"),
+    (*STEP, "--runtime", "apptainer"),
+    (*STEP, "--split", "none", "--scaling", "weak"),
+    (*STEP, "--image", "absent.sif"),
+    ("--step", "true {input} {output} {params.n}", "--set", "step.m=3"),
+]
+
+
+@pytest.mark.parametrize("words", WRONG, ids=range(len(WRONG)))
+def test_what_cannot_be_is_refused_before_anything_runs(pyscale, home, movie, words):
+    assert_refused(pyscale("run", *words, "--data", movie, *FEW))
     assert not (home / "runs").exists()
 
 
@@ -258,19 +248,6 @@ def test_differing_outputs_are_told_and_fail_a_strict_run(pyscale, few):
     unchecked = pyscale(*asked, "--check", "none")
     assert unchecked.code == 0, unchecked.err
     assert "Outputs: not checked." in unchecked.text
-
-
-def test_a_suite_of_ones_own_is_read_with_its_keys(pyscale, home):
-    suite = home / "mine.toml"
-    suite.write_text(
-        'name = "mine"\nsummary = "Mine"\n[stages.cells]\ncommand = "true {input} {output}"\n'
-        'outptu = "cells.csv"\n'
-    )
-    told = pyscale("run", suite, "--data", "any.tif")
-    assert told.code == 2
-    assert "'stages.cells': unknown key 'outptu'; did you mean 'output'?" in " ".join(
-        told.err.split()
-    )
 
 
 @pytest.mark.parametrize(

@@ -81,12 +81,6 @@ def test_two_workers_compute_what_one_does(rows):
     )
 
 
-def test_too_few_repeats_have_no_interval(rows):
-    for row in some(rows.values()):
-        assert row["wall_s_low"] == row["speedup_high"] == ""
-        assert "few-repeats" in row["flags"]
-
-
 def test_spans_of_a_task_cover_its_time(run):
     tables = build_tables(run)
     tasks, spans = tables.tasks, tables.spans
@@ -122,10 +116,6 @@ def test_the_manifest_names_the_input_by_its_hash(run):
     assert len(file["sha256"]) == 64
     assert set(manifest["outputs"]) == set(STAGES)
     assert all(manifest["outputs"].values())
-
-
-def test_the_terminal_shows_every_stage(finished):
-    assert all(stage in finished[1].out for stage in STAGES)
 
 
 def test_the_report_can_be_written_again_from_the_records(run, pyscale, monkeypatch):

@@ -17,7 +17,7 @@ from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import problem_of
-from pyscale_stages.reconstruction import COMPONENTS, DENOISER_TOLERANCE, GRADIENT_TOLERANCE
+from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
 from traineddenoiser import NETWORK, SIGMA, write_weights
 
 ITERATIONS = 3
@@ -175,34 +175,6 @@ def test_a_trained_denoiser_betters_what_was_measured_and_drift_is_told(left):
 def psnr_db(problem, index):
     error = (problem.measurement(index, "cpu") - problem.image).square().mean()
     return float(-10 * error.log10())
-
-
-@pytest.mark.slow
-def test_the_report_has_tables_and_text(left):
-    report = left.run.report
-    scaling = pl.read_csv(report / "benchmark_reconstruct.csv")
-    assert set(scaling["component"]) == {"total", *COMPONENTS, "objective"}
-    total = scaling.filter(component="total").sort("stage", "workers")
-    assert total["repeats"].to_list() == [1] * len(total)
-    assert total["baseline_workers"].to_list() == [1] * len(total)
-    expected = total["speedup"] * total["baseline_workers"] / total["workers"]
-    assert total["efficiency"].to_list() == pytest.approx(expected.to_list())
-    assert total.filter(pl.col("workers") == 1)["speedup"].to_list() == [1.0] * len(PROBLEMS)
-    text = (report / "scaling_analysis.md").read_text()
-    assert "Which component of the reconstruction scales?" in text
-    assert "Colour deblurring, 128 px" in text
-
-
-@pytest.mark.slow
-def test_status_and_advise_say_what_such_a_run_is(left, pyscale):
-    status = pyscale("status", left.run.path)
-    assert status.code == 0
-    assert "complete" in status.text
-    for entry in PROBLEMS:
-        assert entry in status.text
-    advice = pyscale("advise", left.run.path)
-    assert advice.code == 0, advice.err
-    assert advice.out.count("Request: ") == len(PROBLEMS)
 
 
 @pytest.fixture(scope="module")

@@ -125,7 +125,11 @@ def assert_taken(slurm, script):
 def test_a_dry_run_submits_nothing_and_slurm_would_take_its_script(run, slurm, home, missing):
     if shutil.which("shellcheck") is None:
         missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
-    site = 'scratch = "$HOME/scratch"\nsetup = ["export A=1"]\n' + SMALL + "exclusive = true\n"
+    site = (
+        'scratch = "$HOME/scratch"\nsetup = ["export A=1"]\n'
+        + SMALL
+        + 'options = ["--exclusive"]\n'
+    )
     before = slurm.known_jobs()
     answer = run("--dry-run", site=site)
     assert answer.code == 0, answer.err

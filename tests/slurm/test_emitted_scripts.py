@@ -128,7 +128,7 @@ def test_a_failed_job_keeps_the_exit_code_and_its_record_and_ends_what_waits_for
 def test_what_was_submitted_is_cancelled_where_the_rest_is_refused(slurm, emit):
     scripts = emit("--workers", "1,2", "--site", "ours.toml")
     script = scripts / "contact-n2" / "windows.sbatch"
-    script.write_text(script.read_text().replace("--nodes=1", "--partition=no-such"))
+    script.write_text(script.read_text().replace("--partition=cpu", "--partition=no-such"))
     for node in slurm.nodes:
         # Nothing begins before it is cancelled.
         slurm.drain(node)
@@ -147,7 +147,7 @@ def test_a_script_asks_slurm_for_what_its_site_says_and_runs_from_its_folder_alo
     assert held["Partition"] == "gpu"
     assert held["NumCPUs"] == "2"
     assert held["MinMemoryCPU"] == "768M"
-    assert held["TresPerNode"] == "gres:gpu:pretended:1"
+    assert held["TresPerTask"] == "gres:gpu:pretended:1"
     assert held["TimeLimit"] == "00:30:00"
     assert held["ArrayTaskId"] == "0-1"
     elsewhere = slurm.submit(f"--output={tmp_path}/log", "--array=0", script)

@@ -11,6 +11,7 @@ import pytest
 from movingsquares import write_moving_squares
 from pyscale_stages.commandline import main
 from pyscale_stages.contract import TaskSpec
+from refusals import assert_held
 from smallstages import SMALL
 
 
@@ -105,24 +106,14 @@ def test_an_earlier_window_does_not_vouch_for_a_run_that_failed(run, labels):
     assert not (out / "window.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("flags", "sentence"),
-    [
-        (
-            ("--rank", 2, "--ranks", 2, "--meeting", "m"),
-            "rank 2 is not one of 2 ranks, numbered from 0 to 1: lower --rank",
-        ),
-        (("--rank", 1), "rank 1 is not one of 1 ranks"),
-        (("--rank", -1), "'rank': input should be greater than or equal to 0 (given: -1)"),
-        (("--ranks", 0), "'ranks': input should be greater than or equal to 1 (given: 0)"),
-        (("--ranks", 2), "2 ranks need a meeting to find each other: give all of them the same"),
-    ],
-)
-def test_ranks_that_could_never_meet_are_refused(run, labels, flags, sentence):
-    code, said = run("track", "run", "--input", labels, "--output", "x", *flags)
-    assert code == 2
-    assert said.startswith(f"error: the command line is wrong: {sentence}")
-    assert said.count("\n") == 1
+def test_ranks_that_could_never_meet_are_refused(run, labels):
+    for flags in (
+        ("--rank", 2, "--ranks", 2, "--meeting", "m"),
+        *(("--rank", 1), ("--rank", -1), ("--ranks", 0), ("--ranks", 2)),
+    ):
+        code, said = run("track", "run", "--input", labels, "--output", "x", *flags)
+        assert code == 2
+        assert_held(said)
 
 
 def test_a_task_of_a_rank_can_be_repeated_by_hand(labels):

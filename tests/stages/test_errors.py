@@ -13,6 +13,7 @@ from pyscale_stages.errors import (
     as_stage_error,
     said_by,
 )
+from refusals import assert_held
 
 CUDA_SAID = (
     "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 7.93 GiB of "
@@ -49,34 +50,19 @@ def on_a_gpu(monkeypatch):
 
 
 def test_a_gpu_that_is_too_small_is_named_with_what_to_lower(on_a_gpu):
-    assert translated(torch.OutOfMemoryError(CUDA_SAID)) == (
-        "the memory of the GPU NVIDIA RTX 4070 (7.93 GiB) ran out: lower batch_size or length_px, "
-        "let fewer workers share one GPU, or take a GPU with more memory"
-    )
-    other = CUDA_SAID.replace("GPU 0", "GPU 1")
-    assert "NVIDIA A100 (7.93 GiB)" in translated(torch.OutOfMemoryError(other))
+    for error in (
+        torch.OutOfMemoryError(CUDA_SAID),
+        torch.OutOfMemoryError(CUDA_SAID.replace("GPU 0", "GPU 1")),
+        # Memory can run out below torch too.
+        torch.AcceleratorError("CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation'"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    ):
+        assert_held(translated(error))
 
 
 def test_a_gpu_that_tells_neither_name_nor_size_and_one_of_apple_run_out_of_memory_too():
-    assert translated(torch.OutOfMemoryError("Out of memory.")).startswith(
-        "the memory of the GPU ran out: lower batch_size or length_px"
-    )
-    assert translated(RuntimeError(MPS_SAID)) == (
-        "the memory of the Apple GPU, of which torch may have 9.07 GiB, ran out: lower batch_size "
-        "or length_px, or let fewer workers share it"
-    )
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation' in https://docs",
-        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
-    ],
-)
-def test_memory_can_run_out_below_torch_too(said, on_a_gpu):
-    for kind in (torch.AcceleratorError, RuntimeError):
-        assert "NVIDIA RTX 4070 ran out: lower batch_size" in translated(kind(said))
+    assert_held(translated(torch.OutOfMemoryError("Out of memory.")))
+    assert_held(translated(RuntimeError(MPS_SAID)))
 
 
 def test_memory_of_the_machine_is_not_taken_for_that_of_a_gpu():
@@ -87,26 +73,23 @@ def test_memory_of_the_machine_is_not_taken_for_that_of_a_gpu():
     with pytest.raises(cv2.error) as of_opencv:
         cv2.resize(np.zeros((8, 8), np.float32), (2**23, 2**23))
     for raised in (of_torch, of_numpy, of_opencv):
-        sentence = translated(raised.value)
-        assert sentence.startswith("memory ran out (")
-        assert sentence.endswith("give the task more memory, or fewer or smaller frames")
-    assert translated(MemoryError()).startswith("memory ran out (MemoryError)")
+        assert translated(raised.value).startswith("memory ran out (")
+    assert_held(translated(MemoryError()))
 
 
 def test_a_disk_that_takes_no_more_is_named():
-    full = OSError(errno.ENOSPC, "No space left on device", "/runs/labels.tif")
-    assert translated(full).startswith("the disk of /runs/labels.tif is full")
-    # So numpy says it, of an array that goes into an open file.
-    cut_short = OSError("49152 requested and 24504 written")
-    assert translated(cut_short).startswith("the disk of the output folder is full")
-    too_large = OSError(errno.EFBIG, "File too large", "/runs/labels.tif")
-    assert translated(too_large).startswith("/runs/labels.tif would exceed this shell's limit")
-    assert "`ulimit -f unlimited`" in translated(too_large)
+    for error in (
+        OSError(errno.ENOSPC, "No space left on device", "/runs/labels.tif"),
+        # So numpy says it, of an array that goes into an open file.
+        OSError("49152 requested and 24504 written"),
+        OSError(errno.EFBIG, "File too large", "/runs/labels.tif"),
+    ):
+        assert_held(translated(error))
 
 
 def test_what_is_no_lack_of_a_resource_stays_what_it_is():
     said = "could not create a primitive"
-    assert translated(RuntimeError(said)).startswith(f"memory ran out ({said})")
+    assert_held(translated(RuntimeError(said)))
     assert as_stage_error(RuntimeError(f"{said} descriptor for a convolution")) is None
     assert as_stage_error(RuntimeError("shapes do not fit")) is None
     assert as_stage_error(torch.AcceleratorError("CUDA error: unspecified launch failure")) is None
@@ -114,19 +97,12 @@ def test_what_is_no_lack_of_a_resource_stays_what_it_is():
     assert as_stage_error(known) is known
 
 
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (ValueError("it gives no pixel size"), " (it gives no pixel size)"),
-        (EOFError(), ""),
-        (KeyError("77"), ""),
-        (KeyError(77), ""),
-        (KeyError("scale"), " ('scale' is missing)"),
-        (AssertionError("a < b"), ""),
-        (TypeError("'int' object is not iterable"), ""),
-        (AttributeError("'str' object has no attribute 'get'"), ""),
-        (RuntimeError("[enforce fail at x.cc:1] broken. See here"), " (broken)"),
-    ],
-)
-def test_what_an_error_says_is_repeated_where_it_helps_who_reads_it(error, said):
-    assert said_by(error) == said
+def test_what_an_error_says_is_repeated_where_it_helps_who_reads_it():
+    for error in (
+        ValueError("it gives no pixel size"),
+        *(EOFError(), KeyError("77"), KeyError(77), KeyError("scale"), AssertionError("a < b")),
+        TypeError("'int' object is not iterable"),
+        AttributeError("'str' object has no attribute 'get'"),
+        RuntimeError("[enforce fail at x.cc:1] broken. See here"),
+    ):
+        assert_held(f"it failed{said_by(error)}")

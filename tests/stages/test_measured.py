@@ -3,6 +3,7 @@
 import pytest
 
 from pyscale_stages.measured import Measured, read_measured
+from refusals import refused
 
 
 @pytest.mark.parametrize(
@@ -21,19 +22,12 @@ def test_a_number_is_read_with_what_is_said_of_it(line, told):
 
 
 @pytest.mark.parametrize(
-    ("line", "why"),
+    "line",
     [
-        ("", "it is not name=number"),
-        ("half", "it is not name=number"),
-        ("cells=", "'' is not a number"),
-        ("cells=many", "'many' is not a number"),
-        ("cells=nan", "finite number"),
-        ("Cells=3", "'Cells' is no name of small letters"),
-        ("cells=3 beter=higher", "did you mean 'better'?"),
-        ("cells=3 better=more", "'higher' or 'lower'"),
-        ("cells=3 over=all", "'sum', 'mean', 'most' or 'least'"),
+        *("", "half", "cells=", "cells=many", "cells=nan", "Cells=3"),
+        *("cells=3 beter=higher", "cells=3 better=more", "cells=3 over=all"),
     ],
 )
-def test_what_names_no_number_is_told_why(line, why):
-    with pytest.raises(ValueError, match=why):
+def test_what_names_no_number_is_told_why(line):
+    with refused(ValueError):
         read_measured(line)

@@ -147,10 +147,12 @@ def _summary(plan: Plan, found: Sequence[Finding]) -> Table:
     sweep, tasks = Sweep.of(plan), sum(len(trial.tasks) for trial in plan.trials)
     # One worker alone does what it does anywhere.
     shared = sweep.is_weak if sweep.frameless is None else max(sweep.workers) > 1
+    at_most = plan.settings.get("at_most")
     rows = {
         "measure": f"{plan.suite.name} {plan.on_what}: {listing(entries)}",
         "trials": f"{len(plan.trials)} ({plural(tasks, 'task')}) at N = {listing(sweep.workers)}"
-        + (f"; {sweep}" if shared else ""),
+        + (f"; {sweep}" if shared else "")
+        + (f"; and more as they fit into {at_most}" if at_most else ""),
         "time": _time(plan),
         "disk": _disk(plan),
     }

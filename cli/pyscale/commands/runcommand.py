@@ -157,9 +157,9 @@ def run(**given: Any) -> None:
     accept_terms, only = bool(given["accept_terms"]), given["only"] or []
     chosen = ownstep.step_asked_for(given["suite"], given["step"], of_step)
     if given["emit"] is not None:
-        if given["dry_run"] or course["detach"] or course["strict"]:
+        if given["dry_run"] or course["detach"] or course["strict"] or given["at_most"]:
             raise typer.BadParameter(
-                "--emit runs nothing: leave out --dry-run, --detach and --strict"
+                "--emit runs nothing: leave out --dry-run, --detach, --strict and --at-most"
             )
         from pyscale.commands.emitting import emit
 

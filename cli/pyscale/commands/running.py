@@ -38,6 +38,8 @@ from pyscale.planning.traits import DATA
 from pyscale.processes import wait_until_ended
 from pyscale.progress.runprogress import RunProgress
 from pyscale.progress.status import run_status
+from pyscale.report.bottomline import bottom_line
+from pyscale.report.bottomview import learned
 from pyscale.report.quality import missed
 from pyscale.report.sentences import not_to_be_trusted
 from pyscale.report.terminal import summary_of
@@ -250,6 +252,8 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
         talk(f"lines to paste: pyscale advise {plan.run_id}")
     if run.plan.settings.get("at_most"):
         talk(what_time_bought(RunFolder(run.path), results))
+    if (short := learned(bottom_line(results))) is not None:
+        talk(short)
     carried.wait_for_report()
     talk(f"report: {run.report / PAGE_NAME}")
     if incomplete:

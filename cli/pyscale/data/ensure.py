@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from pyscale.console import talk
 from pyscale.data.progress import TerminalReport, asked
 from pyscale.data.registry import SYNTH_FILE, SYNTH_MOVIE, Kind, load_registry, made_kind
 from pyscale.data.registry import Dataset as Entry
@@ -139,6 +140,8 @@ def _movie(path: Path, settings: Settings, suite: Suite | None) -> Dataset:
     axes = settings.axes or (entry.axes if entry is not None else None)
     with _bad_input_is_the_users():
         movie = Movie.open(path, axes=axes)
+    if movie.image:
+        talk(f"{path} holds several images: image {movie.image}, the largest, is measured")
     if suite is not None and suite.data == "labels" and movie.dtype.kind not in "iu":
         raise UserError(
             f"{path} holds {movie.dtype} values, but the suite {suite.name} needs labels (whole "

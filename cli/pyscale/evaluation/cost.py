@@ -116,7 +116,7 @@ def _holding(
         cores = math.ceil(one.cores / of_node) * of_node if of_node else None
     gpu_hours = one.slots * one.slot.gpus * work_s / 3600
     return Holding(
-        jobs=max(1, math.ceil(work_s / 60 / limit_of(one))) if is_known else 1,
+        jobs=max(1, math.ceil(work_s / 60 / limit_of(one, site))) if is_known else 1,
         used_core_hours=core_s / 3600,
         idle_core_hours=None if cores is None else (cores * work_s - core_s) / 3600,
         gpu_hours=gpu_hours,
@@ -127,7 +127,7 @@ def _holding(
 
 def times_of(plan: Plan, site: Site, left: Sequence[Trial], held: HeldJob) -> tuple[int, ...]:
     """Time limits in minutes of the allocations that trials of a plan need, one after the other."""
-    known_s, limit_min = usual_s(plan), limit_of(held)
+    known_s, limit_min = usual_s(plan), limit_of(held, site)
     if at_most := plan.settings.get("at_most"):
         return (min(limit_min, SHORTEST_MIN + math.ceil(seconds_of(at_most) / 60)),)
     if all(trial.id in known_s for trial in left):

@@ -13,10 +13,10 @@ from pyscale.executors.protocol import Executor
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.pull import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
-from pyscale.measuring.blocks import FEWEST, added_block
+from pyscale.measuring.blocks import FEWEST, Blocks
 from pyscale.measuring.trialrunner import TrialRunner
 from pyscale.planning.placement import local_placement
-from pyscale.planning.plan import Plan, Trial
+from pyscale.planning.plan import Plan
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.resolve_grid import measured_suite, with_system
@@ -139,10 +139,10 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomple
             journal.append("jobs_ended", detail=str(strays))
         done: set[str] = set()
         with attended(run, executor, journal):
-            trials: Sequence[Trial] = run.plan.trials
+            blocks, trials = Blocks(run, journal), run.plan.trials
             while trials:
                 done |= {trial.id for trial in trials if runner.finish(trial)}
-                trials = added_block(run, journal) if done >= _ids(run.plan) else ()
+                trials = (*blocks.added(),) if done >= _ids(run.plan) else ()
         # A launcher that was killed may have left what mounted an image.
         executor.end_all()
         journal.append("run_finished")

@@ -20,28 +20,50 @@ FEWEST = 2
 """Blocks that a run has in any case."""
 
 
-def added_block(run: RunFolder, journal: Journal) -> Sequence[Trial]:
-    """Extend a run by a block that fits into its time; return the trials, none where it is over."""
-    at_most = run.plan.settings.get("at_most")
-    if at_most is None:
-        return ()
-    plan = extended(run.plan, run.plan.settings["repeats"] + 1, None)
-    added = plan.trials[len(run.plan.trials) :]
-    course = Course(journal.read())
-    longest_s = course.longest_s(added)
-    over = longest_s is None or course.worked_s + longest_s > seconds_of(at_most)
-    if over or _is_settled(run):
-        return ()
-    run.replace_plan(plan)
-    journal.append("run_extended", detail=f"a block of {plural(len(added), 'trial')}")
-    return added
+class Blocks:
+    """Adds blocks to the plan of a run that has a time."""
+
+    def __init__(self, run: RunFolder, journal: Journal) -> None:
+        self._run = run
+        self._journal = journal
+        self._was_narrow = False
+
+    def added(self) -> Sequence[Trial]:
+        """Extend the run by a block that fits; return its trials, none where the run is over."""
+        settings = self._run.plan.settings
+        if (at_most := settings.get("at_most")) is None:
+            return ()
+        blocks = settings["repeats"]
+        plan = extended(self._run.plan, blocks + 1, None)
+        new = plan.trials[len(self._run.plan.trials) :]
+        course = Course(self._journal.read())
+        longest_s = course.longest_s(new)
+        if longest_s is None:
+            return ()
+        # The mean of the blocks that were has what lies between trials too.
+        needed_s = max(longest_s, course.worked_s / blocks)
+        if course.worked_s + needed_s > seconds_of(at_most) or self._is_settled():
+            return ()
+        self._run.replace_plan(plan)
+        self._journal.append("run_extended", detail=f"a block of {plural(len(new), 'trial')}")
+        return new
+
+    def _is_settled(self) -> bool:
+        """Whether every interval was as narrow as was asked for, at two looks in a row."""
+        settings = self._run.plan.settings
+        if settings.get("until") is None or not is_look(settings["repeats"]):
+            return False
+        widest = widest_percent(results_of(self._run, tell=lambda _: None, writes=False))
+        before = self._was_narrow
+        self._was_narrow = widest is not None and widest <= percent_of(settings["until"])
+        return before and self._was_narrow
 
 
 def is_look(blocks: int) -> bool:
     """Whether intervals are looked at after so many blocks: after the first six, then seldom.
 
-    Who looks often, and ends at the first narrow interval, ends at one that is so by chance. With a
-    quarter more blocks at each look, intervals hold the truth nearly as often as they say (see
+    Who ends at the first interval that is narrow ends at one that is so by chance. With looks
+    apart, two of which must find it narrow, it holds the truth as often as it says (see
     `benchmarks/sim_until.py`).
     """
     look = repeats_needed()
@@ -62,15 +84,6 @@ def widest_percent(results: Results) -> float | None:
     ]
     known = [half for half in halves if half is not None]
     return max(known) if known and len(known) == len(halves) else None
-
-
-def _is_settled(run: RunFolder) -> bool:
-    """Whether every interval is as narrow as was asked for."""
-    settings = run.plan.settings
-    if settings.get("until") is None or not is_look(settings["repeats"]):
-        return False
-    widest = widest_percent(results_of(run, tell=lambda _: None, writes=False))
-    return widest is not None and widest <= percent_of(settings["until"])
 
 
 def what_time_bought(run: RunFolder, results: Results) -> str:

@@ -14,7 +14,7 @@ from pyscale.executors.stepends import AllocationEndedError, own_end_s, own_stat
 from pyscale.executors.steps import StepExecutor
 from pyscale.executors.submission import asked_by_window
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
-from pyscale.measuring.blocks import added_block
+from pyscale.measuring.blocks import Blocks
 from pyscale.measuring.trialrecords import is_complete
 from pyscale.measuring.trialrunner import TrialRunner
 from pyscale.planning.plan import Plan, Trial
@@ -130,7 +130,7 @@ def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
         if trial.id in course.begun:
             # Slurm ended its tasks with the allocation before, which is no failure of theirs.
             forget_ends_by_another(run.trial(trial), trial.tasks)
-    begun = False
+    begun, blocks = False, Blocks(run, journal)
     try:
         while left:
             for number, trial in enumerate(left):
@@ -145,7 +145,7 @@ def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
                 begun = True
                 if course.why_stop is not None:
                     raise UserError(course.why_stop)
-            left = [] if trials_left(run, course) else added_block(run, journal)
+            left = [] if trials_left(run, course) else blocks.added()
     except BaseException:
         # Slurm asks again, and that must not leave half of it running.
         with blocked(*ENDING):

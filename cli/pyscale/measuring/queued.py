@@ -54,7 +54,7 @@ class Queued(Here):
                     job_id=job_id,
                     nodes="1",
                     cores=held.cores,
-                    time_limit_min=limit_of(held),
+                    time_limit_min=limit_of(held, self._site),
                     submit_utc=datetime.now(UTC),
                     entries=tuple(run.plan.suite.stages),
                 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from pyscale.planning.traits import meets
 from pyscale.runtimes.protocol import NativeRuntime, Runtime
 from pyscale.store import records
 from pyscale.store.folder import RunFolder
+from pyscale.store.taskfiles import read_task, write_order
 from pyscale_stages.atomic import write_atomically
-from pyscale_stages.contract import TaskSpec
+from pyscale_stages.contract import Counters, TaskSpec
 from pyscale_stages.registry import load_stage
 
 
@@ -55,6 +57,21 @@ class TaskWriter:
                 rank=None if spec.meeting is None else spec.rank,
             )
         return drafts
+
+    def write_as_before(self, trial: Trial, task: str, compared: str) -> None:
+        """Record a comparison whose outcome is that of another trial with the same two outputs."""
+        before = read_task(self._run.task(self._run.plan.trial(compared), task)).result
+        assert before is not None, "a comparison that was remembered has a result"
+        self.write_spec(trial, task)
+        folder = self._run.task(trial, task)
+        token = write_order(folder, records.TaskOrder(argv=(), as_before=compared))
+        now = datetime.now(UTC)
+        nothing = {"wall_s": 0.0, "spans": (), "counters": Counters(), "page_cache": ()}
+        times = {"start_utc": now, "end_utc": now}
+        result = before.model_copy(update={"spec": self._spec(trial, task), **times, **nothing})
+        ended = records.ExitRecord(token=token, returncode=0, end_utc=now)
+        for name, record in ((records.RESULT_FILE, result), (records.EXIT_FILE, ended)):
+            write_atomically(folder / name, record.model_dump_json(indent=1) + "\n")
 
     def _runtime_of(self, trial: Trial) -> Runtime:
         # What has no image runs here, and starts one itself where the user names one.

@@ -13,7 +13,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.records import LAUNCH_FILE
 from pyscale.store.retrying import why_not_again
 from pyscale.store.taskfiles import read_task
-from pyscale_stages.contract import TaskError
+from pyscale_stages.contract import OutputFile, TaskError
 from pyscale_stages.errors import EXIT_BAD_INPUT
 from pyscale_stages.ranks.rank_failure import LostRank
 
@@ -77,6 +77,11 @@ class TrialRecords:
         # A rank that only lost another does not know why that one ended.
         own = [failure for failure in failures if failure.error.kind != LostRank.__name__]
         return next(iter([*final, *own, *failures]), None)
+
+    def bytes_of_output(self, trial: Trial) -> tuple[OutputFile, ...]:
+        """Files of a trial's output with their hashes."""
+        result = read_task(self._run.task(trial, trial.output_task)).result
+        return result.outputs if result else ()
 
     def missing_input(self, trial: Trial) -> str | None:
         """Which output of another trial a trial lacks, in a clause; None where it lacks none."""

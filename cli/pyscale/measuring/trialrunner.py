@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +12,7 @@ from pyscale.executors.background_load import look_around
 from pyscale.executors.page_cache import bring_inputs_to
 from pyscale.executors.protocol import WINDOWS, Batch, Executor
 from pyscale.measuring.taskwriter import TaskWriter
-from pyscale.measuring.trialrecords import Failure, TrialRecords, is_complete
+from pyscale.measuring.trialrecords import COMPARING, Failure, TrialRecords, is_complete
 from pyscale.planning.plan import Trial
 from pyscale.runtimes.protocol import Runtime
 from pyscale.store import records
@@ -37,6 +37,8 @@ class TrialRunner:
         self._tasks = TaskWriter(run, runtime)
         self._records = TrialRecords(run)
         self._settings = run.plan.settings
+        self._compared: dict[Hashable, str] = {}
+        """Trials whose outputs were compared, by what they are and what with."""
         self._finished = {event.trial for event in journal.read() if event.kind == "trial_finished"}
 
     def finish(self, trial: Trial) -> bool:
@@ -123,6 +125,10 @@ class TrialRunner:
         for name, tasks in steps:
             if alone := self._records.stands_alone(trial, name):
                 return alone
+            same = self._of_same_bytes(trial, name)
+            if same in self._compared:
+                self._tasks.write_as_before(trial, name, self._compared[same])
+                continue
             for task in tasks:
                 self._tasks.write_spec(trial, task)
             self._executor.run(self._batch(trial, name, tasks))
@@ -133,7 +139,17 @@ class TrialRunner:
             failure = self._records.failure(trial, tasks)
             if failure is not None:
                 return failure
+            if same is not None:
+                self._compared[same] = trial.id
         return None
+
+    def _of_same_bytes(self, trial: Trial, name: str) -> Hashable:
+        """What a comparison's outcome depends on; None where that is not known, or is no such."""
+        if name not in COMPARING:
+            return None
+        other = trial.beside_trial if name == "beside" else trial.reference_trial
+        files = self._records.bytes_of_output(trial)
+        return (name, other, trial.entry, trial.truth, files) if files else None
 
     def _write(self, trial: Trial, name: str, record: Record) -> None:
         write_atomically(self._run.trial(trial) / name, record.model_dump_json(indent=1) + "\n")

@@ -197,9 +197,10 @@ def _outlook(status: RunStatus) -> Iterator[str]:
 def _allocation(one: AllocationStatus) -> str:
     """An allocation in a line: what it does, where, and how long it can still do so."""
     if one.state == "queued":
-        start = f"; Slurm expects it to start at {one.starts_utc:%Y-%m-%d %H:%M} UTC"
-        expected = "" if one.starts_utc is None else start
-        return f"allocation {one.job_id} waits in the queue: {one.why}{expected}"
+        told = f"allocation {one.job_id} waits in the queue: {one.why}"
+        if one.starts_utc is None:
+            return told
+        return f"{told}; Slurm plans to start it at {one.starts_utc:%Y-%m-%d %H:%M} UTC"
     if one.state == "unknown":
         return f"allocation {one.job_id} was submitted"
     left = "" if one.left_s is None else f", {duration(one.left_s)} left of its time"

@@ -124,6 +124,24 @@ def answers(line: BottomLine) -> Iterator[RenderableType]:
         yield Unbroken("For more certainty, run: ", line.next_run.command)
 
 
+def learned(line: BottomLine) -> str | None:
+    """What more workers did, stage by stage, in a sentence; None where several were not measured.
+
+    A stage whose results are not to be trusted is left out.
+    """
+    found = [one for one in line.stages if one.chosen and len(one.valid) > 1 and one.trust != "no"]
+    told = [
+        f"N = {one.chosen} makes {one.name} {ratio(point.speedup)} times as fast"
+        for one in found
+        if (point := one.at(one.chosen)) and one.chosen != one.points[0].workers
+    ]
+    alone = [one.name for one in found if one.chosen == one.points[0].workers == 1]
+    if alone:
+        gain, them = ("gain", "them") if len(alone) > 1 else ("gains", "it")
+        told.append(f"{listing(alone)} {gain} nothing by more workers: leave {them} at one")
+    return f"In short: {'; '.join(told)}." if told else None
+
+
 def headed(sentence: str, style: str = "bold") -> Text:
     """Set what stands before the colon apart."""
     head, colon, rest = sentence.partition(":")

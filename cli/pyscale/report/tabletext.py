@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from difflib import get_close_matches
@@ -202,8 +203,10 @@ def refuse_repeats(
 
 def _cell(where: str, column: str, text: str) -> Value | None:
     convert: Callable[[str], Any]
-    if column in NUMBERS:
-        convert, what = float, "a number, such as 12.5"
+    if NUMBERS.get(column) == TIME:
+        convert, what = _seconds, "a number of seconds, such as 12.5, or a time like 00:01:40"
+    elif column in NUMBERS:
+        convert, what = _number, "a number, such as 12.5"
     elif column in SMALLEST:
         convert, what = _int, "a whole number"
     elif column in DATES:
@@ -236,6 +239,22 @@ def _out_of_range(column: str, value: float) -> str:
         least = "above zero" if column in ABOVE_ZERO else "zero or more"
         return f"must be {least} ({NUMBERS[column]})"
     return ""
+
+
+def _seconds(text: str) -> float:
+    """Seconds, also of hours:minutes:seconds; of two parts nobody knows which they are."""
+    clock = re.fullmatch(r"(\d+):([0-5]?\d):([0-5]?\d(?:[.,]\d+)?)", text)
+    if clock is None:
+        return _number(text)
+    return 3600 * int(clock[1]) + 60 * int(clock[2]) + float(clock[3].replace(",", "."))
+
+
+def _number(text: str) -> float:
+    """A number, also with a decimal comma; 1,000 may be one or a thousand."""
+    comma = re.fullmatch(r"([+-]?\d+),(\d+)", text)
+    if comma is None or len(comma[2]) == 3:
+        return float(text)
+    return float(f"{comma[1]}.{comma[2]}")
 
 
 def _int(text: str) -> int:

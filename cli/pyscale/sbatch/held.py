@@ -128,10 +128,12 @@ def times_min(
     return (limit_min,) * whole + last
 
 
-def limit_of(held: HeldJob) -> int:
+def limit_of(held: HeldJob, site: Site) -> int:
     """Minutes that one allocation may ask for, by the site's file, its partition and its QOS."""
     request = held.slot.request
     asked_min = 60 * (request.hold_limit_hours or DEFAULT_LIMIT_HOURS)
+    if site.scheduler is not None:
+        return max(1, int(asked_min))
     options = request.by_name
     longest = longest_min(options.get("partition"), options.get("qos"))
     return max(1, int(min(asked_min, longest)))

@@ -43,7 +43,7 @@ def head_of_job(plan: Plan, site: Site) -> list[str]:
         held.cores,
         held.slots * held.slot.gpus,
         held.slots * held.slot.memory_mib,
-        limit_of(held),
+        limit_of(held, site),
     )
 
 

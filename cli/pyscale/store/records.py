@@ -72,6 +72,11 @@ class TaskOrder(Record):
     meeting: Path | None = Field(
         None, description="Where the task's ranks meet, and hear how others ended; None: nowhere"
     )
+    as_before: str | None = Field(
+        None,
+        description="Trial with an output of the same bytes, whose comparison holds for this one "
+        "too, so that nothing is started",
+    )
     rank: Whole | None = Field(None, description="Which of them it is, from 0; None without others")
 
 

@@ -54,7 +54,7 @@ class _Segmenter:
     ) -> Labels:
         masks: Labels = self.model.eval(
             frame,
-            batch_size=params.batch_size,
+            batch_size=self._batch_size(params),
             diameter=diameter_px,
             cellprob_threshold=params.cellprob_threshold,
             flow_threshold=params.flow_threshold,
@@ -62,6 +62,9 @@ class _Segmenter:
             **options,
         )[0]
         return masks.reshape(frame.shape)
+
+    def _batch_size(self, params: SegmentParams) -> int:
+        return params.batch_size or (1 if self.model.device.type == "cpu" else 8)
 
 
 class Cellpose3Segmenter(_Segmenter):
@@ -77,8 +80,12 @@ class Cellpose3Segmenter(_Segmenter):
         state = read_state(weights)
         refuse_other_version(str(weights), cellpose_of_state(weights, state), installed=3)
         self.model = CellposeModel(pretrained_model=False, device=device)
-        net = build_net(widths_of(weights, state), mkldnn=self.model.mkldnn)
+        net = build_net(widths_of(weights, state))
         _fill(net, state, weights)
+        if device.type == "cpu":
+            # The layout that oneDNN computes in, so that no layer rearranges what it gets; the
+            # tensors of its own, which Cellpose asks for, are slower.
+            net = net.to(memory_format=torch.channels_last)
         self.model.net = net.to(device)
         self.model.diam_mean = float(net.diam_mean.item())
         self.model.diam_labels = float(net.diam_labels.item())
@@ -95,7 +102,7 @@ class Cellpose3Segmenter(_Segmenter):
         diameter_px = params.diameter_px
         if params.estimate_diameter and self.size_model is not None:
             estimate, _from_style = self.size_model.eval(
-                frame, batch_size=params.batch_size, **seen
+                frame, batch_size=self._batch_size(params), **seen
             )
             diameter_px = self.estimated_diameter_px = float(estimate)
         return self._labels(frame, params, diameter_px, **seen)
@@ -119,11 +126,11 @@ class Cellpose4Segmenter(_Segmenter):
         return self._labels(frame, params, params.diameter_px, normalize=normalise)
 
 
-def build_net(widths: list[int], *, mkldnn: bool | None = False) -> Any:
+def build_net(widths: list[int]) -> Any:
     """Build a CPnet, of the channels of input and levels, whose last level may be narrow."""
     from cellpose.resnet_torch import CPnet
 
-    net = CPnet(list(widths), nout=OUTPUTS, sz=3, mkldnn=mkldnn, max_pool=True)
+    net = CPnet(list(widths), nout=OUTPUTS, sz=3, mkldnn=False, max_pool=True)
     missing_width = STYLE_WIDTH - widths[-1]
 
     def widen_style(_module: Any, _inputs: Any, outputs: Any) -> Any:

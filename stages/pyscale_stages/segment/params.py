@@ -39,7 +39,12 @@ class SegmentParams(StageParams):
         0.4, ge=0, description="Largest flow error of a kept cell; 0 keeps all"
     )
     min_size_px: int = Field(15, ge=0, description="Smallest kept cell in pixels")
-    batch_size: int = Field(8, ge=1, description="Tiles of a frame per network call")
+    batch_size: int | None = Field(
+        None,
+        ge=1,
+        description="Tiles of a frame per network call; absent is 1 on a CPU, where that is "
+        "faster, and 8 elsewhere",
+    )
     normalise: bool = Field(
         True, description="Scale each frame so that its percentiles 1 and 99 become 0 and 1"
     )

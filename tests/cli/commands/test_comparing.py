@@ -156,13 +156,6 @@ def test_what_differs_between_runs_is_said(measured, compare, change, said):
     assert [words for words in said if words not in answer.out] == []
 
 
-def test_other_settings_and_stages_of_one_run_alone_are_said(measured, compare):
-    answer = compare(measured(only=("segment",), repeats=1), measured(cache="warm", repeats=1))
-    assert answer.out.index("cache cold warm") < answer.out.index("Base New Stage N")
-    assert "Settings differ: each ratio compares them too, not code alone." in answer.out
-    assert "Stages: in base alone: segment at N = 1 and 2." in answer.out
-
-
 class TestRefusesRuns:
     @pytest.mark.parametrize("share", ["5", "0", "-5%", "100%", "5%%", "five", "nan"])
     def test_for_a_change_that_is_no_share(self, share, compare):

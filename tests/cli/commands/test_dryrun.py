@@ -21,16 +21,6 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SITE = load_site("plain")
 
 
-@pytest.mark.parametrize("width", [60, 80])
-def test_a_narrow_terminal_shows_whole_names(make, capsys, monkeypatch, width):
-    monkeypatch.setenv("COLUMNS", str(width))
-    show(make(only=("register_denoise",), repeats=1), verbose=True)
-    out = capsys.readouterr().out
-    assert "…" not in out
-    assert max(map(len, out.splitlines())) <= width
-    assert "windows" in out
-
-
 def show(plan, **options):
     dryrun.show(plan, of_dry_run(plan), **options)
 
@@ -144,15 +134,6 @@ def test_prices_of_the_site_give_the_cost_in_money(make, capsys, monkeypatch):
     assert "has prices under [prices], but not of all that the jobs hold" in said
     show(make(only=("register_denoise",), repeats=1).model_copy(update={"site": SITE}))
     assert "money" not in capsys.readouterr().out
-
-
-def test_points_of_a_grid_are_shown_with_their_threads(sweep, capsys):
-    show(sweep({"device": ["cpu", "cuda"], "threads": [3]}, repeats=1), verbose=True)
-    out = capsys.readouterr().out
-    (row,) = (line.split() for line in out.splitlines() if "segment_2px_cuda" in line)
-    assert row[-2:] == ["cuda", "3"]
-    assert "segment_2px_cpu" in out
-    assert "weak: each worker has 1 of the 8 frames" in out
 
 
 @pytest.mark.parametrize("where", [[], ["--executor", "slurm", "--site", "plain"]])

@@ -11,6 +11,7 @@ from pyscale.errors import UserError
 from pyscale.planning.suite import load_suite, suite_names
 from pyscale.store.folder import PLAN_FILE, RunFolder, find_run
 from pyscale.store.lock import run_lock
+from refusals import refused
 
 
 @pytest.fixture
@@ -117,17 +118,9 @@ def test_a_run_is_found_by_any_of_its_names(make_run, name, found):
     assert find_run(Path("runs"), name).path.name.endswith(found)
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("2026", "2 runs in runs start or end with 2026: {bbbb}, {aaaa}; give more of the id"),
-        ("zzzz", "unknown run zzzz in runs: `pyscale runs` lists the runs"),
-    ],
-)
-def test_a_name_of_several_runs_or_none_is_refused(make_run, name, said):
-    ids = {"aaaa": "20260101T000000Z-aaaa", "bbbb": "20260102T000000Z-bbbb"}
-    for run_id in ids.values():
+@pytest.mark.parametrize("name", ["2026", "zzzz"])
+def test_a_name_of_several_runs_or_none_is_refused(make_run, name):
+    for run_id in ("20260101T000000Z-aaaa", "20260102T000000Z-bbbb"):
         make_run(run_id)
-    with pytest.raises(UserError) as refused:
+    with refused(UserError):
         find_run(Path("runs"), name)
-    assert said.format(**ids) in str(refused.value)

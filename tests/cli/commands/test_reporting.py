@@ -10,20 +10,9 @@ from mockruns import carried_out
 from pyscale.commands.reporting import report_runs, report_table
 from pyscale.errors import UserError
 from pyscale.evaluation.results import ReportOptions
-from pyscale.store.lock import run_lock
 from refusals import refused
 
 pytestmark = pytest.mark.usefixtures("without_figures")
-
-
-@pytest.mark.slow
-def test_the_report_of_a_run_under_way_says_so(make, tmp_path, capsys):
-    run = carried_out(make(only=("register_denoise",)), tmp_path)
-    with run_lock(run.path):
-        report_runs([str(run.path)], tmp_path / "out")
-    said = " ".join(capsys.readouterr().err.split())
-    assert f"the run {run.path.name} is not finished: the report is of its trials so far" in said
-    assert (tmp_path / "out" / "scaling_analysis.md").exists()
 
 
 def test_markup_in_a_name_of_a_table_is_text_wherever_it_is_reported(tmp_path):

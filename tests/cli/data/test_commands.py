@@ -94,20 +94,6 @@ def test_verify_ends_with_1_where_a_file_is_not_what_it_was(run, shared_data, da
     ]
 
 
-def test_the_help_of_synth_shows_the_defaults_of_the_generator(run, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
-    said = " ".join(run("synth", "--help").stdout.split())
-    default = SynthParams()
-    assert f"Length of the movie. (default: {default.frames})" in said
-    assert f"Size of a frame or a slide in pixels. (default: {default.height_px}," in said
-    assert f"slides {SlidesParams().height_px})" in said
-    assert f"Micrometres per pixel of slides. (default: {SlidesParams().mpp})" in said
-    assert f"(default: {default.cells} in {default.height_px} x {default.width_px}" in said
-    assert f"Cells over time. (default: {default.density_profile})" in said
-    assert f"Random seed. (default: {default.seed})" in said
-
-
 SMALL_MOVIE = "--frames 3 --size 64x80 --cells 4 --cell-types 1 --seed 2 --density ramp"
 SMALL_SLIDES = "--slides 2 --size 512x600 --mpp 0.25"
 SIZE = {"slides": 2, "height_px": 512, "width_px": 600, "mpp": 0.25, "seed": 2}

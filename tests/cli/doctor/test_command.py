@@ -6,11 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from asread import printed
 from commandline import answer_of
-from pyscale.doctor.command import Diagnosis, findings_table, verdict
-from pyscale.findings import ok, problem
+from pyscale.doctor.command import Diagnosis
 from pyscale_stages.moviewriter import write_movie
+from refusals import assert_refused
 
 
 @pytest.fixture
@@ -46,24 +45,6 @@ def test_a_problem_is_exit_code_one_and_stands_in_the_last_line(doctor, tmp_path
     assert "\x1b" not in answer.out + answer.err
 
 
-def test_what_to_do_stands_below_what_is_not_well_and_a_narrow_terminal_loses_no_word():
-    broken = problem("stage.libraries", "track", "laptrack is absent", "pip install laptrack")
-    table = findings_table([ok("cpu.workers", "", "2 of 2 cores"), broken], "labels")
-    text = printed(table)
-    assert text.index("track: laptrack is absent") < text.index("→ pip install laptrack")
-    assert "".join(printed(table, width=50).split()).count("laptrackisabsent") == 1
-    assert verdict([broken]).plain == "Verdict: 1 problem, 0 warnings"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--suite", "pipelin"), "did you mean 'pipeline'?"),
-        (("--device", "gpu"), "'device'"),
-    ],
-)
-def test_a_mistake_is_one_sentence(doctor, arguments, said):
-    answer = doctor(*arguments)
-    assert answer.code == 2
-    assert answer.err.count("\n") == 1
-    assert said in answer.err
+@pytest.mark.parametrize("arguments", [("--suite", "pipelin"), ("--device", "gpu")], ids=str)
+def test_a_mistake_is_one_sentence(doctor, arguments):
+    assert_refused(doctor(*arguments))

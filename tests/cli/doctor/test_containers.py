@@ -16,11 +16,6 @@ def test_a_machine_without_container_program_says_how_to_get_one(plan, tmp_path,
     assert list(containers.containers(plan(runtime="native"))) == []
 
 
-def test_the_program_of_this_machine_is_described(engine, plan):
-    found, *_ = containers.containers(plan(runtime="apptainer"))
-    assert (found.where, found.what) == (engine.program, engine.named)
-
-
 @pytest.fixture
 def look(plan):
     return lambda: {one.where: one for one in containers.images(plan(runtime="apptainer"))}

@@ -34,12 +34,6 @@ def test_a_disk_that_runs_cannot_use_well_is_said(small_disk, options, code):
     assert found.do.endswith(OTHERWISE)
 
 
-def test_a_full_disk_is_told_from_one_that_refuses(small_disk):
-    disk = small_disk("size=1m")
-    (disk / "filler").write_bytes(b"x" * (1 << 20))
-    assert disks.refusal(disk) == "it is full, or this user's quota is used up"
-
-
 def test_the_page_cache_is_tried_with_a_file_that_does_not_stay(tmp_path, small_disk):
     found = disks.page_cache(tmp_path, "cold")
     assert (found.status == "ok") == ("proved by" in found.what)
@@ -113,3 +107,9 @@ def test_folders_that_each_machine_has_of_its_own_are_a_warning(plan, small_disk
     assert unseen(asked, runs=disk / "runs") == [("disk.shared", str(disk / "runs"))]
     monkeypatch.setattr(sys, "prefix", "/tmp/environment")
     assert unseen(asked) == [("disk.shared", "/tmp/environment")]
+
+
+def test_a_full_disk_is_told_from_one_that_refuses(small_disk):
+    disk = small_disk("size=1m")
+    (disk / "filler").write_bytes(b"x" * (1 << 20))
+    assert disks.refusal(disk) == "it is full, or this user's quota is used up"

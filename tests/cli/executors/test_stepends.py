@@ -4,6 +4,7 @@ import pytest
 
 from pyscale.executors.stepends import StepLog
 from pyscale.store.records import Requested
+from refusals import assert_said
 
 ASKED = Requested(cpus=1, memory_bytes=2**30, time_limit_s=600, gpus=0)
 OF_STEP = "slurmstepd-n1: error: *** STEP 17.4 ON n1 CANCELLED AT 2026-11-23T06:24:16"
@@ -24,24 +25,25 @@ TOO_MANY = "More processors requested than permitted"
 
 
 @pytest.mark.parametrize(
-    ("said", "kind", "words"),
+    ("said", "kind"),
     [
-        (f"slurmstepd-n1: error: {KILLED}", "OutOfMemory", "17.4 ran out of memory, of 1 GiB"),
+        (f"slurmstepd-n1: error: {KILLED}", "OutOfMemory"),
         (
             "slurmstepd-n1: error: StepId=17.4 exceeded memory limit (2000 > 1000), being killed",
-            *("OutOfMemory", "memory_gib"),
+            "OutOfMemory",
         ),
-        (f"{OF_STEP} DUE TO TIME LIMIT ***", "TimeLimit", "reached its time limit, of 10 min"),
-        (f"{OF_STEP} DUE TO NODE FAILURE ***", "NodeFail", "lost its node"),
-        (f"{OF_STEP} ***", "Cancelled", "job step 17.4 was cancelled"),
-        (f"srun: error: {NO_STEP}{TOO_MANY}", "Failed", TOO_MANY),
-        ("", "Failed", "without a word of srun"),
+        (f"{OF_STEP} DUE TO TIME LIMIT ***", "TimeLimit"),
+        (f"{OF_STEP} DUE TO NODE FAILURE ***", "NodeFail"),
+        (f"{OF_STEP} ***", "Cancelled"),
+        (f"srun: error: {NO_STEP}{TOO_MANY}", "Failed"),
+        ("", "Failed"),
     ],
+    ids=range(7),
 )
-def test_the_cause_is_named(tmp_path, said, kind, words):
+def test_the_cause_is_named(tmp_path, said, kind):
     cause = log(tmp_path, said).cause(tmp_path)
     assert cause.kind == kind
-    assert words in cause.message
+    assert_said(cause.message)
 
 
 @pytest.mark.parametrize(

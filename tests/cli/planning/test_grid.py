@@ -103,7 +103,7 @@ def test_a_suite_is_known_again_whichever_values_were_chosen():
     [
         {"length": [1]},
         {"length_px": [0]},
-        {"batch_size": ["full"]},
+        {"min_size_px": ["full"]},
         {"device": ["gpu"]},
         {"threads": [0]},
         {"threads": [True]},

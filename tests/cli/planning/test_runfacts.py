@@ -3,6 +3,7 @@
 import pytest
 
 from pyscale.planning.runfacts import Differing, differences, differing, facts
+from refusals import assert_said
 
 STAMP = {
     "cpu": {"model": "Xeon", "cores": 8, "threads": 16, "governors": ["performance"] * 16},
@@ -45,7 +46,8 @@ def told(make):
 
 
 def found(base, new):
-    return [(each.kind, each.what, each.base, each.new) for each in differences(base, new)]
+    told = differences(base, new)
+    return [f"{each.kind}: {each.what}: {each.base} -> {each.new}" for each in told]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,7 @@ def found(base, new):
     [
         ({"load_1min": 7.0}, {}, []),
         ({}, {"workers": (1, 2, 4), "repeats": 5}, []),
-        ({}, {"seed": 3}, [("settings", "seed", "0", "3")]),
+        ({}, {"seed": 3}, ["settings: seed: 0 -> 3"]),
     ],
     ids=["another load", "other counts of workers and repeats", "another seed"],
 )
@@ -70,19 +72,7 @@ def test_hardware_that_differs_is_named_first(told):
         "kernel": "Linux 6.18",
         "libc": "glibc 2.41",
     }
-    differ = found(told(manifest()), told(manifest(other), ("node2",), cache="warm"))
-    assert differ == [
-        ("hardware", "processor", "Xeon", "EPYC"),
-        ("hardware", "memory", "32 GiB", "64 GiB"),
-        ("hardware", "filesystems", "ext4 on /dev/sda", "nfs4 on server:/data"),
-        ("hardware", "kernel", "Linux 6.1", "Linux 6.18"),
-        ("hardware", "GPUs", "-", "H200"),
-        ("hardware", "GPU driver", "-", "570.1"),
-        ("hardware", "GPU split into instances", "-", "False"),
-        ("nodes", "nodes", "node1", "node2"),
-        ("code", "C library", "glibc 2.36", "glibc 2.41"),
-        ("settings", "cache", "cold", "warm"),
-    ]
+    assert_said(*found(told(manifest()), told(manifest(other), ("node2",), cache="warm")))
 
 
 def test_one_package_that_changed_in_several_stages_is_one_line(told):
@@ -91,31 +81,20 @@ def test_one_package_that_changed_in_several_stages_is_one_line(told):
         "track": {"numpy": "2.1.0", "scipy": "1.14.1"},
         "contact": {"numpy": "2.2.0", "scipy": "1.14.1"},
     }
-    assert found(told(manifest()), told(manifest(versions=versions))) == [
-        ("code", "numpy in segment, track", "2.0.2", "2.1.0"),
-        ("code", "numpy in contact", "2.0.2", "2.2.0"),
-        ("code", "torch in segment", "-", "2.13"),
-    ]
+    assert_said(*found(told(manifest()), told(manifest(versions=versions))))
 
 
 def test_code_is_told_by_commit_and_images(told):
     dirty = {"version": "0.1.0", "git_commit": "a" * 40, "git_dirty": True}
     containers = {"engine": "apptainer 1.3", "images": [{"name": "track", "sha256": "b" * 64}]}
     new = manifest(pyscale=dirty, containers=containers)
-    assert found(told(manifest()), told(new, runtime="apptainer")) == [
-        ("code", "pyscale's commit", "a" * 12, f"{'a' * 12} with changes"),
-        ("code", "container program", "-", "apptainer 1.3"),
-        ("code", "image track (sha256)", "-", "b" * 12),
-        ("settings", "runtime", "native", "apptainer"),
-    ]
+    assert_said(*found(told(manifest()), told(new, runtime="apptainer")))
 
 
 def test_parameters_of_compared_stages_are_settings(told, make):
     plan = make(stages={"segment": {"diameter_px": 21}})
     changed = facts(plan, manifest(), ("node1",), set(plan.suite.stages))
-    ((kind, what, base, new),) = found(told(manifest()), changed)
-    assert (kind, what, new) == ("settings", "diameter_px of segment", "21.0")
-    assert base != new
+    assert_said(*found(told(manifest()), changed))
     others = facts(plan, manifest(), ("node1",), {"track"})
     assert "diameter_px of segment" not in others["settings"]
 

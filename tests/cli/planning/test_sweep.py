@@ -7,29 +7,25 @@ from hypothesis import strategies as st
 from atleastone import some
 from pyscale.errors import UserError
 from pyscale.planning.sweep import Sweep
-from refusals import refused
-
-LEFT = "of the 9 frames at every N; the last"
+from refusals import assert_said, refused
 
 
 @pytest.mark.parametrize(
-    ("sweep", "frames", "feeding", "said"),
+    ("sweep", "frames", "feeding", "is_weak"),
     [
-        (Sweep("strong", (2, 4), 9), [9, 9], 2, "strong: N workers share the whole movie"),
-        (Sweep("weak", (1, 2, 4), 9), [2, 4, 8], 4, f"weak: each worker has 2 {LEFT} is left out"),
-        (Sweep("weak", (1, 4), 8), [2, 8], 4, "weak: each worker has 2 of the 8 frames at every N"),
+        (Sweep("strong", (2, 4), 9), [9, 9], 2, False),
+        (Sweep("weak", (1, 2, 4), 9), [2, 4, 8], 4, True),
+        (Sweep("weak", (1, 4), 8), [2, 8], 4, True),
         # A suite may say how many frames each worker has.
-        (
-            Sweep("strong", (1, 2), 9, frames_each=3),
-            *([3, 6], 2, f"weak: each worker has 3 {LEFT} 3 are left out"),
-        ),
+        (Sweep("strong", (1, 2), 9, frames_each=3), [3, 6], 2, True),
     ],
+    ids=["strong", "weak", "weak without rest", "frames of a suite"],
 )
-def test_what_n_workers_are_given_and_which_n_feeds_others(sweep, frames, feeding, said):
+def test_what_n_workers_are_given_and_which_n_feeds_others(sweep, frames, feeding, is_weak):
     assert [sweep.frames_at(n) for n in sweep.workers] == frames
     assert sweep.feeding == feeding
-    assert sweep.is_weak == said.startswith("weak")
-    assert str(sweep) == said
+    assert sweep.is_weak == is_weak
+    assert_said(sweep)
 
 
 @given(

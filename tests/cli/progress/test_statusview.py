@@ -12,6 +12,7 @@ from rich.console import Console
 from mockruns import carry_out, failing
 from pyscale.errors import UserError
 from pyscale.progress import statusview
+from pyscale.progress.runqueue import AllocationStatus
 from pyscale.progress.status import (
     MOST_TASKS,
     ConfigurationStatus,
@@ -23,7 +24,7 @@ from pyscale.progress.statusview import PHRASES, duration, rendered, story
 from pyscale.progress.taskstatus import TaskStatus, TrialStatus
 from pyscale.store.journal import Event, EventKind
 from pyscale.store.lock import run_lock
-from refusals import refused
+from refusals import assert_said, refused
 
 
 def show(run, *, watch=False, as_json=False, log=False):
@@ -139,23 +140,6 @@ def test_many_tasks_are_counted_and_few_are_told():
     assert len(lines) < MOST_TASKS + 10
 
 
-def test_a_task_has_its_node_its_time_and_why():
-    tasks = (
-        TaskStatus(task="w3", state="failed", node="n2", elapsed_s=12, why="out of memory on n2"),
-        TaskStatus(task="w4", state="queued", job_id="17_4", why="waiting for free nodes"),
-    )
-    trial = TrialStatus(
-        trial="a",
-        state="under way",
-        counts={"failed": 1, "queued": 1},
-        waits={"waiting for free nodes": 1},
-        tasks=tasks,
-    )
-    lines = [line.split() for line in text(status(trial)).splitlines()]
-    assert ["w3", "failed", "on", "n2", "12", "s", "out", "of", "memory", "on", "n2"] in lines
-    assert ["w4", "queued", "job", "17_4", "waiting", "for", "free", "nodes"] in lines
-
-
 def points(count):
     return tuple(
         ConfigurationStatus(
@@ -181,37 +165,24 @@ def test_the_points_of_a_large_grid_are_counted_together():
 
 
 def test_a_silent_slurm_and_processes_that_outlived_their_pyscale_are_told():
-    silent = text(status(complaint="squeue: Connection refused")).splitlines()
-    told = "Slurm does not answer (squeue: Connection refused): this shows the records only"
-    assert told in silent
+    silent = text(status(complaint="squeue: Connection refused"))
     left = text(status(state="interrupted").model_copy(update={"left_running": (17, 18)}))
-    assert "processes 17, 18 of this run still run" in left
-    assert "end with: pyscale cancel 20260317T114224Z-k3f9" in left
+    assert_said(silent, left)
+    assert "pyscale cancel 20260317T114224Z-k3f9" in left
 
 
-@pytest.mark.parametrize(
-    ("jobs", "advice"),
-    [
-        (None, "finish it with: "),
-        (JobCounts(running=0, queued=0), "finish it with: "),
-        (JobCounts(running=3, queued=0), "interrupted; 3 jobs still run; continue them with: "),
-        (JobCounts(running=1, queued=2), "interrupted; 1 job still runs and 2 jobs still wait; "),
-        (JobCounts(running=0, queued=1), "interrupted; 1 job still waits; continue them with: "),
-    ],
-)
-def test_an_interrupted_run_says_what_goes_on_without_it(jobs, advice):
-    lines = text(status(state="interrupted", jobs=jobs)).splitlines()
-    assert lines[-1].startswith(advice)
-    assert "pyscale resume 20260317T114224Z-k3f9" in lines[-1]
-    assert ("pyscale cancel" in lines[-1]) == ("still" in lines[-1])
+STILL = [None, JobCounts(running=0, queued=0), JobCounts(running=3, queued=0)]
+STILL += [JobCounts(running=1, queued=2), JobCounts(running=0, queued=1)]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(48, "48 s"), (720, "12 min"), (12_000, "3 h 20 min"), (260_000, "3 days")],
-)
-def test_a_time_is_said_as_people_say_it(seconds, words):
-    assert duration(seconds) == words
+def test_an_interrupted_run_says_what_goes_on_without_it():
+    told = [text(status(state="interrupted", jobs=jobs)).splitlines()[-1] for jobs in STILL]
+    assert_said(*told)
+    assert ["pyscale cancel" in last for last in told] == [False, False, True, True, True]
+
+
+def test_a_time_is_said_as_people_say_it():
+    assert_said(*(duration(seconds) for seconds in (48, 720, 12_000, 260_000)))
 
 
 NOON = datetime(2026, 3, 17, 12, tzinfo=UTC)
@@ -221,38 +192,36 @@ def event(kind, trial=None, job_ids=(), detail=""):
     return Event(time_utc=NOON, kind=kind, trial=trial, job_ids=job_ids, detail=detail)
 
 
-def test_every_event_has_words_and_a_line_its_time_its_trial_and_what_happened():
+def test_every_event_has_words():
     assert set(PHRASES) == set(get_args(EventKind))
-    failed = event("trial_failed", "segment-n2-b1", detail="out of memory on n1")
-    assert list(story([failed])) == [
-        "2026-03-17 12:00:00 UTC  segment-n2-b1 failed: out of memory on n1"
-    ]
 
 
-IDS = tuple(f"17_{number}" for number in range(1000))
-TASKS = ", ".join(f"w{number}" for number in range(1000))
-MANY = "(1000) as 17_0"
-STARTED, BEGUN = event("run_started"), event("trial_started", "a")
-
-
-SILENT = event("slurm_silent", detail="squeue: Connection refused")
-RESUMED = "the run was resumed"
-
-
-@pytest.mark.parametrize(
-    ("events", "last"),
-    [
+def test_what_happened_is_told_in_words():
+    ids = tuple(f"17_{number}" for number in range(1000))
+    tasks = ", ".join(f"w{number}" for number in range(1000))
+    started = event("run_started")
+    told = [
         # Few jobs are named, and many are shortened.
-        ([event("submitted", "a", IDS[:2], "w0, w1")], "a submitted: w0, w1 as 17_0, 17_1"),
-        ([event("submitted", "a", IDS, TASKS)], f"a submitted: w0 … w999 {MANY} … 17_999 (1000)"),
-        ([SILENT], "Slurm does not answer: squeue: Connection refused"),
-        ([event("slurm_answers")], "Slurm answers again"),
-        ([STARTED], "the run started"),
-        ([STARTED, BEGUN], "a started"),
-        ([STARTED, BEGUN, STARTED], f"{RESUMED}: the pyscale before ended without a record"),
-        # One that ended was not left by a death.
-        ([STARTED, event("run_cancelled"), STARTED], RESUMED),
-    ],
-)
-def test_what_happened_is_told_in_words(events, last):
-    assert [*story(events)][-1].removeprefix("2026-03-17 12:00:00 UTC  ") == last
+        [event("submitted", "a", ids[:2], "w0, w1")],
+        [event("submitted", "a", ids, tasks)],
+        [event("slurm_silent", detail="squeue: Connection refused")],
+        [event("slurm_answers")],
+        # A run that began again, after a death and after an end that is written.
+        [started, event("trial_started", "a"), started],
+        [started, event("run_cancelled"), started],
+    ]
+    assert_said(*([*story(events)][-1] for events in told))
+
+
+@pytest.mark.parametrize("hour", [None, 14])
+def test_a_job_that_waits_tells_why_and_when_slurm_plans_to_start_it(run, hour):
+    starts = None if hour is None else datetime(2026, 3, 17, hour, tzinfo=UTC)
+    waiting = AllocationStatus(
+        job_id="17", state="queued", nodes="1", why="waiting for free nodes", starts_utc=starts
+    )
+    status = StatusReader(run).read().model_copy(update={"allocations": (waiting,)})
+    console = Console(width=200, record=True)
+    console.print(rendered(status))
+    told = console.export_text()
+    assert "allocation 17 waits in the queue: waiting for free nodes" in told
+    assert ("2026-03-17 14:00 UTC" in told) == (hour is not None)

@@ -36,48 +36,6 @@ def test_list_shows_all_and_whose_each_is(reference, write):
     assert told.exit_code == 0
 
 
-def test_names_are_whole_in_a_narrow_terminal_and_markup_is_text(
-    reference, write, toml, monkeypatch
-):
-    monkeypatch.setenv("COLUMNS", "60")
-    assert "deepinverse-speedups" in reference("list").stdout
-    write("ours", toml.replace("Our cluster", "[red]Our[/red] cluster"))
-    assert "[red]Our[/red] cluster" in reference("show", "ours").stdout
-
-
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        (
-            "pycyto",
-            [
-                *("pyCyto documentation", "bpi-oxford.github.io", "2026-03-17"),
-                *("NVIDIA A100 40 GB", "N counts jobs, not cores"),
-                *("register_denoise 1 9703 1.00", "8 1508 6.43"),
-            ],
-        ),
-        # A table of anything is shown as it is.
-        (
-            "deepinverse-speedups",
-            ["tomography_3d 512 2 16 total 7.44 93", "so it appears in no report"],
-        ),
-        # A sweep over sizes is shown with its ceilings.
-        (
-            "cellpose-devices",
-            [
-                "desktop-gpu-rtx4070 2351 5.33",
-                "desktop-gpu-rtx4070 against desktop-cpu-i7-8086K: The ratio flattens",
-            ],
-        ),
-    ],
-)
-def test_show_tells_source_hardware_date_caveats_and_numbers(reference, name, parts):
-    told = " ".join(reference("show", name).stdout.split())
-    for part in parts:
-        assert part in told
-    assert "logarithm" not in told.partition("macbook-m1-mps 2351 19.57")[2]
-
-
 def test_show_as_json(reference):
     told = json.loads(reference("show", "pycyto", "--json").stdout)
     assert told["reference"]["stages"]["trackmate_ch0"] == "track"

@@ -1,7 +1,5 @@
 """References of tests of a machine: read, shown beside tests of the same names, made of a run."""
 
-import json
-
 import polars as pl
 import pytest
 
@@ -115,13 +113,3 @@ def test_the_two_timings_of_the_guide_stand_beside_our_step_of_the_same_tests_on
     told = " ".join(guide.reference.caveats)
     assert "amounts are not known to be equal" in told
     assert "One value each" in told
-
-
-def test_medians_are_shown_to_people_and_programs(write, toml, reference):
-    write(toml=toml, csv=CSV)
-    said = reference("show", "ours").output
-    assert "it appears beside tests of the same names" in said
-    assert "NVIDIA A100" in said
-    assert "0.600" in said
-    told = json.loads(reference("show", "ours", "--json").output)
-    assert {row["test"] for row in told["tests"]} == {"fft_3d", "elsewhere"}

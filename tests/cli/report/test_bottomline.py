@@ -10,7 +10,9 @@ from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.bottomline import bottom_line
+from pyscale.report.bottomview import learned
 from pyscale.report.context import ReportContext
+from refusals import assert_said
 
 
 def of_times(*rows, objective="knee", worker_hours=None, **context):
@@ -78,52 +80,37 @@ def test_without_stages_that_add_up_there_is_no_whole(rows, context):
     assert of_times(*rows, **context).total is None
 
 
-def test_equal_content_in_other_bytes_is_called_so(new_run):
-    builder = new_run().curve(
-        "track", lambda n, block: 9.0 / n + 0.01 * block, (1, 2), agreement=1.0, identical=False
-    )
-    line = bottom_line(builder.results())
-    assert line.outputs_sentence == "Outputs: same content at every N, in other bytes."
-
-
-def test_the_request_names_the_best_value_and_the_price_of_the_fastest():
+def test_the_request_names_the_best_value_and_the_price_of_the_fastest(new_run):
     line = of_times(("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 8.0), ("b", 2, 6.0))
-    assert line.request == (
-        "Request N = 2 for a and N = 1 for b (best value); fastest: N = 2 for b, 1.22 times the "
-        "worker-hours for the same work in 15 % less time.",
-    )
     alike = of_times(("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 8.0), ("b", 2, 4.0))
-    assert alike.request == (
-        "Request N = 2 for every stage (best value); also the fastest measured.",
-    )
-    assert line.confidence == "unknown (1 trial)"
     # The price is that of the rows of the whole.
     asked, fastest = line.total.mixes
     assert (asked.wall_s, fastest.wall_s) == (13.0, 11.0)
+    of_one_n = of_times(("a", 4, 10.0))
+    assert (line.confidence, of_one_n.confidence) == ("unknown (1 trial)", "")
+    assert "best value" not in of_one_n.model_dump_json(exclude={"stages"})
+    assert_said(*line.request, *alike.request, *of_one_n.request)
+    other_bytes = new_run().curve(
+        "track", lambda n, block: 9.0 / n + 0.01 * block, (1, 2), agreement=1.0, identical=False
+    )
+    assert_said(bottom_line(other_bytes.results()).outputs_sentence)
 
 
-@pytest.mark.parametrize("objective", ["knee", "fastest"])
-def test_an_n_that_is_nearly_the_fastest_is_not_called_the_fastest(objective):
+def test_an_n_that_is_nearly_the_fastest_is_not_called_the_fastest():
     rows = [("a", 1, 100.0), ("a", 2, 70.0), ("a", 4, 69.0), ("a", 8, 75.0)]
-    (said,) = of_times(*rows, objective=objective).request
-    assert said.startswith("Request N = 2")
-    assert said.endswith("within 5 % of the fastest (N = 4, 69.0 s).")
-    assert "fastest measured" not in said
-    (said,) = of_times(*rows, ("b", 1, 9.0), ("b", 2, 5.0), objective=objective).request
-    assert "within 5 % of the fastest (N = 4, 69.0 s for a)" in said
+    for objective in ("knee", "fastest"):
+        assert_said(*of_times(*rows, objective=objective).request)
+        two = of_times(*rows, ("b", 1, 9.0), ("b", 2, 5.0), objective=objective)
+        assert_said(*two.request)
 
 
 def test_within_a_budget_a_refused_stage_is_named_with_its_reason():
     rows = [("a", 1, 3000.0), ("a", 4, 800.0), ("b", 1, 7200.0), ("b", 4, 7000.0)]
     line = of_times(*rows, objective="budget", worker_hours=1.0)
-    first, second = line.stages
-    assert (first.chosen, second.chosen, second.refusal) == (4, None, line.stages[1].refusal)
-    assert line.request == (
-        "Request N = 4 for a (within budget).",
-        "No N is advised for b: no measured N takes 1 worker-hours or less; the cheapest, N = 1, "
-        "takes 2.",
-    )
+    assert [stage.chosen for stage in line.stages] == [4, None]
+    assert line.stages[1].refusal
     assert line.total.requested is None
+    assert_said(*line.request)
 
 
 def test_trust_limit_and_speedup_are_of_the_n_that_the_objective_chose(new_run):
@@ -170,14 +157,7 @@ def test_the_next_n_says_what_is_gained(walls_s, best, shown_at, limit):
         assert line.shown.speedup == pytest.approx(walls_s[1] / walls_s[shown_at])
 
 
-def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value(full):
-    line = of_times(("a", 4, 10.0))
-    assert line.request == (
-        "Request for each task: 5 min (N = 4). Measured at one N: no speedup is known.",
-    )
-    assert line.confidence == ""
-    assert "best value" not in line.model_dump_json(exclude={"stages"})
-    # Without stages over N it is empty.
+def test_without_stages_over_n_it_is_empty(full):
     empty = replace(full, configurations=full.configurations.clear())
     assert bottom_line(empty).stages == ()
 
@@ -216,3 +196,20 @@ def test_a_stage_whose_trials_all_failed_has_no_n(new_run):
     assert line.best_value is None
     assert line.refusal
     assert line.trust == "no"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([("a", 1, 10.0), ("a", 2, 5.0)], "In short: N = 2 makes a 2.00 times as fast."),
+        (
+            [("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 2.0), ("b", 2, 3.0)],
+            "In short: N = 2 makes a 2.00 times as fast; b gains nothing by more workers: leave it "
+            "at one.",
+        ),
+        ([("a", 1, 10.0)], None),
+        ([("a", 2, 10.0), ("a", 4, 12.0)], None),
+    ],
+)
+def test_what_more_workers_did_is_said_in_a_sentence(rows, said):
+    assert learned(of_times(*rows)) == said

@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 
 from asread import printed
-from atleastone import some
 from pyscale.analysis.comparison import comparison
 from pyscale.planning.runfacts import Difference
 from pyscale.report.comparison import (
@@ -14,7 +13,8 @@ from pyscale.report.comparison import (
     remarks,
 )
 from pyscale.report.comparisonview import shown
-from pyscale.report.judged import judged, named, stage_name
+from pyscale.report.judged import judged
+from refusals import assert_said
 
 CONTEXT = ComparisonContext(base="run a", new="run b", measured_here=True)
 
@@ -26,77 +26,31 @@ def compared(full):
     return judged(comparison(full.trials, slower))
 
 
+def of_track(**found):
+    return CONTEXT.model_copy(update={"outputs": (OutputComparison(stage="track", **found),)})
+
+
 def test_the_answer_is_one_sentence(compared, thin):
-    told = conclusion(CONTEXT, compared)
-    assert told == "New is slower for every configuration (1.30 times as long)."
-    outputs = (OutputComparison(stage="track", found="same"),)
-    alike = CONTEXT.model_copy(update={"outputs": outputs})
-    assert conclusion(alike, compared).endswith(" Outputs: same bytes.")
-    too_few = conclusion(CONTEXT, judged(comparison(thin.trials, thin.trials)))
-    assert too_few == "Not enough data for any configuration, see --repeats."
+    too_few = judged(comparison(thin.trials, thin.trials))
+    assert_said(conclusion(CONTEXT, compared), conclusion(of_track(found="same"), compared))
+    assert_said(conclusion(CONTEXT, too_few))
 
 
-def words(rows, **told):
-    """What is shown of verdicts, as one line."""
-    return " ".join(printed(shown(CONTEXT.model_copy(update=told), rows)).split())
+def words(rows, context=CONTEXT):
+    """What is shown of verdicts, below the table, as one line."""
+    return re.split(r"\]|nwo / nwo", " ".join(printed(shown(context, rows)).split()))[-1]
 
 
-def test_flags_of_both_sides_are_letters_that_the_lines_below_explain(thin):
-    text = words(judged(comparison(thin.trials, thin.trials)))
-    assert "not enough data (1) nwo / nwo" in text
-    assert "1: Fewer than 6 timed trials in one of the two" in text
-    assert "n few-repeats: Fewer than 6 timed trials" in text
-    # Nothing was tested.
-    assert "Mann-Whitney" not in text
+def test_outputs_are_said_with_their_quality(compared):
+    assert_said(words(compared, of_track(found="different", files=("tracks.parquet",))))
+    # An output without a record proves nothing.
+    assert_said(words(compared, of_track(found="unknown")))
 
 
-@pytest.mark.parametrize(
-    ("output", "said"),
-    [
-        (
-            {"found": "different", "files": ("tracks.parquet",)},
-            [
-                "track: the reference outputs differ (tracks.parquet)",
-                "at N = 1: base link_precision 0.984",
-                "; new link_precision 0.984",
-            ],
-        ),
-        # An output without a record proves nothing.
-        ({"found": "unknown"}, ["track: a reference output left no record"]),
-    ],
-    ids=["different", "unknown"],
-)
-def test_outputs_are_said_with_their_quality(compared, output, said):
-    outputs = (OutputComparison(stage="track", **output),)
-    text = words(compared, outputs=outputs)
-    assert all(one in text for one in some(said))
-
-
-@pytest.mark.parametrize(
-    ("kinds", "said"),
-    [
-        (("code",), "the code differs"),
-        (("code", "settings"), "Settings differ"),
-        (("hardware", "nodes"), "each ratio compares machines, not code alone"),
-        (("nodes",), "on different nodes of one kind of hardware"),
-    ],
-)
-def test_what_differs_is_remarked(kinds, said):
-    told = tuple(Difference(kind=kind, what="it", base="1", new="2") for kind in kinds)
-    assert said in next(iter(remarks(CONTEXT.model_copy(update={"differences": told}))))
-
-
-def test_a_stage_on_two_devices_is_named_by_both():
-    rows = [
-        {"stage": "segment", "device": device, "workers": workers}
-        for device in ("cpu", "cuda")
-        for workers in (1, 2)
-    ]
-    both, one = (
-        named([row | {"name": stage_name(row, told)} for row in told]) for told in (rows, rows[:2])
-    )
-    assert both == "segment (cpu) at N = 1 and 2; segment (cuda) at N = 1 and 2"
-    assert one == "segment at N = 1 and 2"
+def test_what_differs_is_remarked():
+    for kinds in (("code",), ("code", "settings"), ("hardware", "nodes"), ("nodes",)):
+        told = tuple(Difference(kind=kind, what="it", base="1", new="2") for kind in kinds)
+        assert_said(next(iter(remarks(CONTEXT.model_copy(update={"differences": told})))))
 
 
 def test_a_verdict_on_an_invalid_configuration_says_so(broken):
@@ -107,12 +61,7 @@ def test_a_verdict_on_an_invalid_configuration_says_so(broken):
     text = printed(shown(CONTEXT, judged(table)), width=140)
     marked = [line for line in text.splitlines() if "same, invalid" in line]
     assert [line.split()[0] for line in marked] == ["4"]
-    assert text.count("same, invalid") == 1
-    for side in ("base", "new"):
-        assert (
-            f"Invalid in {side}: track at N = 4. The output there is not that of the run's own "
-            "baseline, so the verdict compares two different results."
-        ) in " ".join(text.split())
+    assert_said(*(line for line in text.splitlines() if line.startswith("Invalid in ")))
 
 
 def test_a_difference_that_may_not_count_is_shown_and_explained(full):
@@ -120,15 +69,12 @@ def test_a_difference_that_may_not_count_is_shown_and_explained(full):
     table = comparison(full.trials, close)
     assert set(table["verdict"]) <= {"slower", "not enough data"}
     slower = table.filter(verdict="slower").height
-    text = words(judged(table))
-    assert len(re.findall(r"\] slower", text)) == slower > 0
-    assert "slower, faster: there is a change beyond chance, perhaps of less than 5 %." in text
+    text = printed(shown(CONTEXT, judged(table)))
+    assert text.count("] slower") == slower > 0
+    assert_said(words(judged(table)))
 
 
 def test_what_is_paired_by_blocks_says_so(full):
     slower = full.trials.with_columns(wall_s=1.3 * pl.col("wall_s"))
-    text = words(judged(comparison(full.trials, slower, paired=True)), paired=True)
-    assert "One-sided Wilcoxon signed-rank tests of the blocks that timed both" in text
-    assert "Sessions of one machine" not in text
-    # Sixteen configurations are more than six blocks can tell apart.
-    assert "for this number of blocks: no difference, however large" in text
+    rows = judged(comparison(full.trials, slower, paired=True))
+    assert_said(words(rows, CONTEXT.model_copy(update={"paired": True})))

@@ -27,17 +27,6 @@ def section(tmp_path, results):
     return [line for line in rest.split("\n## ")[0].splitlines() if line.startswith("|")]
 
 
-def test_costs_have_a_table_of_their_own_with_their_currency(tmp_path, new_run):
-    trials = two_workers(new_run, requested_cpus=4, requested_gpus=1)
-    lines = section(tmp_path, analysed(trials, CONTEXT, held="task", prices=EURO))
-    assert lines[0] == (
-        "| Stage | N | Core-hours | Core-hours per unit of work | GPU-hours "
-        "| GPU-hours per unit of work | Money (EUR) | Money (EUR) per unit of work |"
-    )
-    same = "4.00 | 0.0500 | 1.00 | 0.0125 | 4.00 | 0.0500"
-    assert lines[2:] == [f"| segment | {workers} | {same} |" for workers in (1, 2)]
-
-
 def test_what_was_held_and_paid_is_told_as_far_as_it_is_known(tmp_path, new_run):
     trials = two_workers(new_run, requested_cpus=4, requested_gpus=0)
     paid = csv_texts(analysed(trials, CONTEXT, held="task", prices=EURO))["configurations"]

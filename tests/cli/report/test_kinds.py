@@ -7,7 +7,6 @@ import madeupgrid
 import madeuploader
 import madeupmachine
 import madeupreconstruct
-from asread import printed
 from atleastone import some
 from pyscale.report.csv import RARE_FILES, write_csv
 from pyscale.report.figures import (
@@ -20,7 +19,6 @@ from pyscale.report.figures import (
 from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.page import values
 from pyscale.report.page.write import write_page
-from pyscale.report.terminal import summary_of
 from refusals import refused
 
 KINDS = {
@@ -64,11 +62,6 @@ def test_it_has_tables_more_and_a_later_report_without_it_none(results, tables, 
 def test_columns_that_name_a_row_name_one(tables):
     for name, table in some(tables.items()):
         assert not table.select(KEYS[name]).is_duplicated().any()
-
-
-def test_a_narrow_terminal_says_that_tables_need_a_wider_one(results):
-    assert max(map(len, printed(summary_of(results)).splitlines())) <= 100
-    assert "needs a wider terminal" in " ".join(printed(summary_of(results), width=45).split())
 
 
 @pytest.mark.parametrize(

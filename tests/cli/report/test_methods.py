@@ -8,6 +8,7 @@ from pyscale.report.context import ReportContext, Work
 from pyscale.report.methods import bibliography, cited, entries, paragraph, write_methods
 from pyscale.resources import shipped
 from pyscale_stages.registry import STAGE_NAMES, load_stage
+from refusals import assert_said
 
 SHIPPED = entries((shipped("config") / "citations.bib").read_text())
 CHOICES = {
@@ -60,34 +61,19 @@ def test_every_shipped_entry_says_where_it_is_found(key, entry):
 
 def test_the_paragraph_says_what_was_timed_on_what_and_how_and_cites_what_is_listed(full):
     text = paragraph(replace(full, context=RUN))
-    for said in (
-        "with pyscale 0.1.0 [@pyscale] on AMD EPYC (2 cores, 24 GiB of memory, no GPU, Linux).",
-        "by Slurm through submitit [@submitit] in container images (apptainer) [@kurtzer2017]",
-        "The input was cells [@cells]. Movies were read and written by tifffile 2026.3.3",
-        "N workers at once were timed: each stage at N = 1, 2, 4 and 8, in 6 trials at each N",
-        "segment ran Cellpose 3.1, pyscale-tiny (cellpose 3.1.1.3) [@stringer2021].",
-        "segment ran a toy.",
-    ):
-        assert said in text
     bibtex = bibliography(text, RUN)
     assert list(entries(bibtex)) == cited(text)
     assert "note = {Somebody 2020, https://doi.org/10.1/2}" in bibtex
+    assert_said(text)
 
 
 def test_what_has_no_timed_trial_is_not_called_measured_and_stages_differ_in_n(new_run):
     builder = new_run().curve("segment", lambda _, block: 9.0 + block, (1, 2), blocks=2)
     builder.curve("track", lambda _, block: 9.0 + block, (1,), blocks=1)
     builder.trial("track", [{"compute": 1.0}, {"compute": 1.0}], failed=["w0"])
-    results = replace(builder.results(), context=RUN)
-    assert 0 in results.configurations["repeats"].to_list()
-    assert (
-        "N workers at once were timed: segment at N = 1 and 2 and track at N = 1, in 1 to 2 trials "
-        "at each N"
-    ) in paragraph(results)
-    once = new_run().curve("segment", lambda _, block: 9.0 + block, (1,), blocks=1).results()
-    text = paragraph(replace(once, context=RUN))
-    assert "each stage at N = 1, in 1 trial at each N" in text
-    assert "Times are those of one trial, without intervals; speedup" in text
+    once = new_run().curve("segment", lambda _, block: 9.0 + block, (1,), blocks=1)
+    for run in (builder, once):
+        assert_said(paragraph(replace(run.results(), context=RUN)))
 
 
 def test_a_table_that_was_measured_elsewhere_has_no_methods(full, tmp_path):

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-import pytest
-
 from pyscale.report.context import ReportContext, Work
 from pyscale.report.curves import curves
 from pyscale.report.quality import missed, right
+from refusals import assert_said
 
 
 def with_work(full, **bounds):
@@ -30,27 +29,17 @@ def test_every_quality_stands_once_beside_data_algorithm_and_time(full):
     assert float(rows[-1][-1]) > 0
 
 
-@pytest.mark.parametrize(
-    ("bounds", "said"),
-    [
-        ({"at_least": {"link_recall": 0.991}}, []),
-        (
-            {"at_least": {"link_recall": 0.992}},
-            ["link_recall is 0.991; the suite requires at least 0.992."],
-        ),
-        (
-            {"at_most": {"link_recall": 0.9}},
-            ["link_recall is 0.991; the suite requires at most 0.9."],
-        ),
+def test_a_measure_that_is_worse_than_asked_for_is_named(full):
+    recall = "link_recall"
+    for bounds, missing in (
+        ({"at_least": {recall: 0.991}}, 0),
+        ({"at_least": {recall: 0.992}}, 1),
+        ({"at_most": {recall: 0.9}}, 1),
         # Each bound of a measure is its own.
-        ({"at_least": {"link_recall": 0.9}, "at_most": {"link_recall": 1.0}}, []),
-        (
-            {"at_least": {"link_recall": 0.992}, "at_most": {"link_recall": 1.0}},
-            ["link_recall is 0.991; the suite requires at least 0.992."],
-        ),
-        ({"at_least": {"ap": 0.5}}, ["ap was not measured; the suite requires it."]),
-    ],
-)
-def test_a_measure_that_is_worse_than_asked_for_is_named(full, bounds, said):
-    found = [sentence.removeprefix("track: ") for sentence in missed(with_work(full, **bounds))]
-    assert list(dict.fromkeys(found)) == said
+        ({"at_least": {recall: 0.9}, "at_most": {recall: 1.0}}, 0),
+        ({"at_least": {recall: 0.992}, "at_most": {recall: 1.0}}, 1),
+        ({"at_least": {"ap": 0.5}}, 1),
+    ):
+        found = list(dict.fromkeys(missed(with_work(full, **bounds))))
+        assert len(found) == missing
+        assert_said(*found)

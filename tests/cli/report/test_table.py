@@ -26,6 +26,13 @@ def csv(tmp_path):
     return write
 
 
+def test_a_table_of_a_german_spreadsheet_is_read(csv):
+    text = "\ufeffstage;workers;wall_s;work\r\nseg;1;100,5;1,5\r\nseg;2;00:01:02;3\r\n"
+    found = read_wall_times(csv(text))
+    assert found["wall_s"].to_list() == [100.5, 62.0]
+    assert found["work"].to_list() == [1.5, 3.0]
+
+
 def unreadable(read, path):
     with refused(UserError) as raised:
         read(path)
@@ -88,7 +95,8 @@ def test_published_tables_are_read(references, name):
         HEADER,
         "stage,workers\na,1\n",
         "stage;workers\na;1\n",
-        'stage;workers;wall_s\na;1;"3,5"\n',
+        "stage;workers;wall_s\na;1;1,000\n",
+        HEADER + "a,1,01:40\n",
         "stage,wall_s, wall_s,workers\na,1,1,2\n",
         HEADER + "\n,,\n",
         "\n\n" + HEADER + "a,1,2\na,2,fast\n",
@@ -107,7 +115,7 @@ def test_published_tables_are_read(references, name):
         'stage,workers,wall_s,note\na,1,2,"of\ntwo"\na,two,2,\n',
         HEADER + "a,1.5,2\n",
         HEADER + "a,1,1_000\n",
-        HEADER + 'a,1,"3,5"\n',
+        HEADER + 'a,1,"3,5,1"\n',
         HEADER + "a,1,-3\n",
         HEADER + "a,1,0\n",
         HEADER + "a,1,nan\n",

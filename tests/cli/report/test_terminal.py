@@ -29,19 +29,6 @@ def test_what_was_not_measured_is_a_dash_and_names_are_taken_as_they_are():
     assert last.split() == ["2", "5.00", "1.80", "0.90", "-", "-", "-", "-", "n"]
 
 
-@pytest.mark.parametrize("width", [60, 80])
-def test_a_narrow_terminal_keeps_names_and_whole_numbers(results, width):
-    text = shown(results.configurations, width)
-    assert max(len(line.rstrip()) for line in text.splitlines()) <= width
-    assert "…" not in text
-    for stage in ("register", "segment", "contact", "track"):
-        assert f"\n{stage}" in text
-    for row in results.configurations.iter_rows(named=True):
-        assert f"{row['speedup']:.2f}" in text
-    says_so = "Efficiency and its factors need a wider terminal" in text
-    assert says_so == ("effi-" not in text)
-
-
 HOW = {
     "register_denoise": "ANTs Translation, wavelets",
     "segment": "Cellpose 3.1, pyscale-tiny",
@@ -66,12 +53,6 @@ def test_it_fits_the_terminal_and_names_what_ran(results, width):
     for stage, how in HOW.items():
         assert f"\n{stage} " in text
         assert how in " ".join(text.split())
-
-
-def test_scores_are_shown_where_a_truth_was_given(full):
-    for judged in (False, True):
-        said = " ".join(printed(summary_of(full, with_quality=judged), width=140).split())
-        assert ("link_recall 0.991" in said) == judged
 
 
 def test_the_line_to_paste_is_never_broken(thin):

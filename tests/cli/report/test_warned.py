@@ -6,12 +6,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from asread import printed
 from pyscale.analysis.scaling import configurations
 from pyscale.report.csv import write_csv
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
-from pyscale.report.terminal import summary_of
 from pyscale.report.warned import said
 from pyscale_stages.warned import Warned
 
@@ -32,15 +30,6 @@ def warned(thin):
     text = json.dumps([one.model_dump() for one in (SLOW, LEFT)])
     trials = thin.trials.with_columns(warned=pl.when(is_it).then(pl.lit(text)))
     return replace(thin, trials=trials, configurations=configurations(trials))
-
-
-def test_the_terminal_says_it_above_the_verdict(warned):
-    text = printed(summary_of(warned))
-    text = " ".join(text.split())
-    start = "register_denoise, the result may be wrong: 37 of 48 frames were not moved"
-    assert text.count(start) == 1
-    slow = text.index("register_denoise: The disk is slow.")
-    assert text.index(start) < slow < text.index("Request N = ")
 
 
 def test_every_file_of_the_report_says_it_where_there_is_a_warning(tmp_path, warned, thin):

@@ -9,7 +9,7 @@ import pytest
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
 from pyscale.evaluation.results import analysed
-from pyscale.report.context import ReportContext, Work
+from pyscale.report.context import ReportContext
 from pyscale.report.csv import FILES, write_csv
 from pyscale.report.figures import writing
 from pyscale.report.markdown import write_markdown
@@ -56,27 +56,10 @@ def test_the_csv_holds_the_configurations_at_full_precision(tmp_path, full, thin
     assert rows[0]["speedup_low"] == ""
 
 
-def test_a_doubt_is_explained_once_with_every_configuration_that_raises_it(tmp_path, new_run):
-    builder = new_run()
-    for stage in ("segment", "track"):
-        builder.trial(stage, [{"compute": 9.0}])
-        builder.trial(stage, [{"compute": 5.0}] * 2, failed=["w0"] if stage == "track" else [])
-    text = markdown_of(tmp_path, builder.results())
-    doubts = text.split("\n## Doubts\n")[1].split("\n## ")[0]
-    assert "\n- `failed-trials` (track at N = 2): A trial failed" in doubts
-    assert text.count("A trial failed") == 1
-
-
 def test_a_bar_in_a_name_divides_no_row(tmp_path):
     table = pl.DataFrame({"stage": "a|b", "workers": [1, 2], "wall_s": [9.0, 5.0]})
     text = markdown_of(tmp_path, analysed(trials_from_wall_times(table), A_RUN))
     assert "| a\\|b | 1 |" in text
-
-
-def test_a_superlinear_speedup_is_told_as_fewer_worker_seconds(tmp_path, new_run):
-    builder = new_run().curve("track", lambda n, _: {1: 100.0, 2: 40.0}[n], blocks=1)
-    text = markdown_of(tmp_path, builder.results())
-    assert "N = 2 used 80.0 worker-seconds, 20.0 fewer than the baseline: compute -20.0." in text
 
 
 def test_a_run_in_which_all_failed_is_reported_without_figures(tmp_path, new_run):
@@ -109,33 +92,3 @@ def test_a_full_disk_is_not_mistaken_for_a_wrong_folder(tmp_path, thin, context,
     monkeypatch.setattr("pathlib.Path.mkdir", refuse)
     with pytest.raises(OSError, match="full"):
         write_report(tmp_path / "report", replace(thin, context=context))
-
-
-def test_an_invalid_baseline_puts_every_speedup_in_doubt(tmp_path, new_run):
-    builder = new_run().curve(
-        "track",
-        lambda n, _: 10.0 / n,
-        blocks=2,
-        agreement=lambda n, _: 0.5 * n,
-        same=lambda n, block: n == 2 or block == 0,
-    )
-    text = markdown_of(tmp_path, builder.results())
-    assert "It is invalid, so every speedup is in doubt: in the worst trial" in text
-
-
-def test_tables_and_headings_name_the_algorithm_that_ran(tmp_path, full):
-    works = {
-        "segment": Work(data="a", how="Cellpose 3.1, pyscale-tiny", stand_in="segment ran a toy."),
-        "track": Work(data="a", how="laptrack 0.17"),
-    }
-    results = replace(full, context=A_RUN.model_copy(update={"works": works}))
-    text = write_markdown(tmp_path, results).read_text()
-    assert text.index("**segment ran a toy.**") < text.index("## ")
-    assert "- what was timed: Cellpose 3.1, pyscale-tiny (segment); laptrack 0.17 (track)" in text
-    assert "\n## segment: Cellpose 3.1, pyscale-tiny\n" in text
-    assert "\n| segment | Cellpose 3.1, pyscale-tiny | 1 |" in text
-    write_csv(tmp_path, results)
-    for file in FILES.values():
-        rows = pl.read_csv(tmp_path / file)
-        named = dict(rows.select("stage", "algorithm").iter_rows())
-        assert (named["segment"], named["contact"]) == ("Cellpose 3.1, pyscale-tiny", None)

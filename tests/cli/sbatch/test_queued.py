@@ -8,6 +8,7 @@ from mockruns import PIPELINE, plan_of, small_movie
 from pyscale.errors import UserError
 from pyscale.planning.sites import Site, load_site
 from pyscale.sbatch.queued import is_alive, script_of_job, submit_job
+from refusals import refused
 
 COMMANDS = {"submit": "echo", "alive": "test {job} = 17", "cancel": "true {job}"}
 
@@ -55,23 +56,23 @@ def test_the_id_is_found_in_what_the_command_says(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    "wrong",
     [
-        ({"directives": ["#X {nodes}"]}, "may only name {cores}"),
-        ({"directives": ["#X {cores"]}, "is wrong"),
-        ({"alive": "qstat {id}"}, "may only name {job}"),
-        ({"job_id": "[0-9]+"}, "must hold one group"),
-        ({"job_id": "([0-9]+"}, "is no pattern"),
+        {"directives": ["#X {nodes}"]},
+        {"directives": ["#X {cores"]},
+        {"alive": "qstat {id}"},
+        {"job_id": "[0-9]+"},
+        {"job_id": "([0-9]+"},
     ],
+    ids=str,
 )
-def test_a_file_that_cannot_be_followed_is_refused(tmp_path, wrong, words):
+def test_a_file_that_cannot_be_followed_is_refused(tmp_path, wrong):
     scheduler = {"directives": ["#X {cores}"], **COMMANDS, **wrong}
     lines = [f"{name} = {value!r}" for name, value in scheduler.items()]
     file = tmp_path / "mine.toml"
     file.write_text("\n".join(['name = "mine"', 'summary = "a cluster"', "[scheduler]", *lines]))
-    with pytest.raises(UserError) as refused:
+    with refused(UserError):
         load_site(str(file))
-    assert words in str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["gridengine", "pbs", "lsf", "flux"])

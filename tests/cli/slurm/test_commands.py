@@ -2,9 +2,8 @@
 
 import os
 
-import pytest
-
 from pyscale.slurm.commands import Answer, ask
+from refusals import assert_said
 
 
 def test_a_command_that_hangs_or_is_absent_answers_with_a_complaint():
@@ -14,34 +13,20 @@ def test_a_command_that_hangs_or_is_absent_answers_with_a_complaint():
     assert ask("no-such-program").complaint == "no-such-program is not on PATH"
 
 
-@pytest.mark.parametrize(
-    ("said", "complaint"),
-    [
-        (
-            "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n",
-            "Unable to contact slurm controller (connect failure)",
-        ),
-        ("Slurm accounting storage is disabled\n", "Slurm accounting storage is disabled"),
-        (
-            "sacct: error: Sending PersistInit msg: Connection refused\n"
-            "sacct: error: Problem talking to the database: Connection refused\n",
-            "Sending PersistInit msg: Connection refused; "
-            "Problem talking to the database: Connection refused",
-        ),
-        (
-            "Name an account by --account.\n"
-            "sbatch: error: Batch job submission failed: Unspecified error\n",
-            "Name an account by --account.; Batch job submission failed: Unspecified error",
-        ),
-        (
-            "sbatch: unrecognized option '--foo'\nTry \"sbatch --help\" for more information\n",
-            "unrecognized option '--foo'",
-        ),
-        ("", "exit code 1"),
-    ],
+SAID = (
+    "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n",
+    "Slurm accounting storage is disabled\n",
+    "sacct: error: Sending PersistInit msg: Connection refused\n"
+    "sacct: error: Problem talking to the database: Connection refused\n",
+    "Name an account by --account.\n"
+    "sbatch: error: Batch job submission failed: Unspecified error\n",
+    "sbatch: unrecognized option '--foo'\nTry \"sbatch --help\" for more information\n",
+    "",
 )
-def test_a_complaint_is_all_that_was_said_without_the_program(said, complaint):
-    assert Answer(1, "", said).complaint == complaint
+
+
+def test_a_complaint_is_all_that_was_said_without_the_program():
+    assert_said(*(Answer(1, "", said).complaint for said in SAID))
 
 
 def test_a_configuration_that_is_gone_is_named_at_once(monkeypatch, tmp_path):

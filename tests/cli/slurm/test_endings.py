@@ -8,6 +8,7 @@ import pytest
 from pyscale.slurm.accounts import JobEnd
 from pyscale.slurm.endings import cause_of, ended_by_slurm
 from pyscale.slurm.queue import QueuedJob
+from refusals import assert_said
 
 
 def ended(state, **known):
@@ -20,30 +21,24 @@ def queued(state, node="n2"):
     return QueuedJob(job_id="17", state=state, node=node, reason="None", start=None)
 
 
-@pytest.mark.parametrize(
-    ("state", "kind", "exit_code", "words"),
-    [
-        (
-            "OUT_OF_MEMORY",
-            "OutOfMemory",
-            3,
-            "on n1, of 1.5 GiB that it asked for: raise memory_gib",
-        ),
-        ("TIMEOUT", "TimeLimit", 3, "time limit on n1, of 5 min: raise time_min"),
-        ("DEADLINE", "TimeLimit", 3, "deadline on n1"),
-        ("NODE_FAIL", "NodeFail", 1, "lost its node n1,"),
-        ("BOOT_FAIL", "NodeFail", 1, "its node n1 did not boot"),
-        ("PREEMPTED", "Preempted", 1, "was preempted on n1"),
-        ("CANCELLED", "Cancelled", 1, "was cancelled on n1: resume the run"),
-        ("REVOKED", "Cancelled", 1, "another cluster"),
-    ],
-)
-def test_what_slurm_ended_has_its_reason(state, kind, exit_code, words):
+ENDS = {
+    "OUT_OF_MEMORY": ("OutOfMemory", 3),
+    "TIMEOUT": ("TimeLimit", 3),
+    "DEADLINE": ("TimeLimit", 3),
+    "NODE_FAIL": ("NodeFail", 1),
+    "BOOT_FAIL": ("NodeFail", 1),
+    "PREEMPTED": ("Preempted", 1),
+    "CANCELLED": ("Cancelled", 1),
+    "REVOKED": ("Cancelled", 1),
+}
+
+
+@pytest.mark.parametrize("state", ENDS)
+def test_what_slurm_ended_has_its_reason(state):
     cause = cause_of("17", None, ended(state))
-    assert (cause.kind, cause.exit_code) == (kind, exit_code)
-    assert cause.message.startswith("job 17 ")
-    assert words in cause.message
+    assert (cause.kind, cause.exit_code) == ENDS[state]
     assert ended_by_slurm("17", ended(state)) == cause
+    assert_said(cause.message)
 
 
 def test_the_queue_and_the_accounts_complete_each_other():
@@ -75,20 +70,20 @@ def test_who_cancelled_is_told_where_it_is_known():
 
 
 @pytest.mark.parametrize(
-    ("known", "kind", "words"),
+    ("known", "kind"),
     [
-        ({"exit_code": 7}, "Failed", "failed with exit code 7 on n1"),
-        ({"signal": 11}, "Killed", "was killed by SIGSEGV on n1"),
-        ({"signal": 53}, "Failed", "could not be started on n1: check that the run's folder"),
-        ({"signal": 99}, "Killed", "was killed by signal 99 on n1"),
+        ({"exit_code": 7}, "Failed"),
+        ({"signal": 11}, "Killed"),
+        ({"signal": 53}, "Failed"),
+        ({"signal": 99}, "Killed"),
     ],
 )
-def test_a_job_that_failed_by_itself_tells_how(known, kind, words):
+def test_a_job_that_failed_by_itself_tells_how(known, kind):
     end = ended("FAILED", **known)
     cause = cause_of("17", None, end)
     assert (cause.kind, cause.exit_code) == (kind, 1)
-    assert words in cause.message
     assert ended_by_slurm("17", end) is None
+    assert_said(cause.message)
 
 
 @pytest.mark.parametrize("job", [None, queued("RUNNING")])

@@ -6,6 +6,7 @@ The lines are those of Apptainer 1.4.5, which the tests of real containers provo
 import pytest
 
 from pyscale.store.containererrors import unpacked_its_image, why_no_container
+from refusals import assert_held
 
 NOISE = "INFO:    gocryptfs not found, will not be able to use gocryptfs\n"
 
@@ -41,30 +42,25 @@ IN_DEV = f"destination {SESSION}/dev/shm/d doesn't exist in container"
 
 
 @pytest.mark.parametrize(
-    ("said", "words", "exit_code"),
+    ("said", "exit_code"),
     [
-        (created(NO_FUSE), "FUSE does not work here", 2),
-        (opened("/i/a b.sif", GONE), "the image /i/a b.sif does not exist", 2),
-        (mounted("/d", "/d", "mount source /d doesn't exist"), "/d does not exist on the node", 2),
-        (
-            mounted("/dev/shm/d", f"{SESSION}/dev/shm/d", IN_DEV),
-            *("/dev/shm/d cannot be mounted in an image, which has its own /dev", 2),
-        ),
-        (opened("/x.sif", "image format not recognized"), "the image is damaged", 2),
-        (
-            opened("/x.sif", OTHER_MACHINE, check="image"),
-            *("the image is for arm64, but this machine is amd64", 2),
-        ),
-        (f"FATAL:   {NO_SPACE}\n", "disk is full", 3),
-        ("FATAL:   something new\n", "the container did not start: something new", 1),
-        (NO_NAMESPACE, "cannot create user namespaces", 2),
+        (created(NO_FUSE), 2),
+        (opened("/i/a b.sif", GONE), 2),
+        (mounted("/d", "/d", "mount source /d doesn't exist"), 2),
+        (mounted("/dev/shm/d", f"{SESSION}/dev/shm/d", IN_DEV), 2),
+        (opened("/x.sif", "image format not recognized"), 2),
+        (opened("/x.sif", OTHER_MACHINE, check="image"), 2),
+        (f"FATAL:   {NO_SPACE}\n", 3),
+        ("FATAL:   something new\n", 1),
+        (NO_NAMESPACE, 2),
     ],
+    ids=range(9),
 )
-def test_each_known_cause_has_its_sentence(said, words, exit_code):
+def test_each_known_cause_has_its_sentence(said, exit_code):
     why = why_no_container(NOISE + said, 1 if said == NO_NAMESPACE else 255)
-    assert words in str(why)
     assert "\n" not in str(why)
     assert why.exit_code == exit_code
+    assert_held(str(why))
 
 
 @pytest.mark.parametrize(

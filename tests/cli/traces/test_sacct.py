@@ -4,7 +4,7 @@ from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
 from pyscale.report.table import BESIDE, COLUMNS, read_wall_times
-from refusals import refused
+from refusals import assert_said, refused
 
 
 def rows(table):
@@ -78,71 +78,50 @@ def test_the_number_of_workers_can_be_given_and_is_doubted_where_others_ran_at_o
     assert "segment 104 (4 tasks ran at once, more than the 2 workers)" in said
 
 
-@pytest.mark.parametrize(
-    ("state", "why"),
-    [
-        ("FAILED", "1 failed"),
-        ("CANCELLED by 1000", "1 cancelled"),
-        ("RUNNING", "1 not ended"),
-    ],
-)
-def test_a_trial_of_which_a_task_did_not_complete_is_left_out_whole(
-    sacct, write, imported, state, why
-):
+@pytest.mark.parametrize("state", ["FAILED", "CANCELLED by 1000", "RUNNING"])
+def test_a_trial_of_which_a_task_did_not_complete_is_left_out_whole(sacct, write, imported, state):
     sacct.array([0, 0])
     sacct.job("9_0", raw="10").job("9_1", raw="9", state=state)
     table, said = imported("sacct", write(sacct.text))
     assert table["trial"].unique().to_list() == ["100"]
-    assert f"left out 1 trial: segment 9 (of 2 tasks {why})" in said
+    assert_said(said)
 
 
-SAID = {
-    "elements that wait are counted one by one": (
-        lambda sacct: (
-            sacct.array([0]),
-            sacct.job("9_0", raw="10").job("9_[1,2-3,4-6:2,5%2]", raw="9", state="PENDING"),
-        ),
-        "of 7 tasks 6 not ended",
+RAN = {
+    "elements that wait are counted one by one": lambda sacct: (
+        sacct.array([0]),
+        sacct.job("9_0", raw="10").job("9_[1,2-3,4-6:2,5%2]", raw="9", state="PENDING"),
     ),
-    # Those that were cancelled while they waited are told nowhere, as Slurm 22.05 does.
-    "an array whose rest never began is no smaller array": (
-        lambda sacct: (sacct.array([0]), sacct.job("9_0", raw="10").job("9_1", raw="11")),
-        "segment 9 (of 2 tasks 2 of an array that has not begun as a whole)",
+    "an array whose rest never began is no smaller array": lambda sacct: (
+        sacct.array([0]),
+        sacct.job("9_0", raw="10").job("9_1", raw="11"),
     ),
-    "a task that was tried again shows by its later submission": (
-        lambda sacct: (
-            sacct.array([0]),
-            sacct.job("9_0", raw="10").job("9_1", raw="9", submit=1, start=30),
-        ),
-        "segment 9 (of 2 tasks 1 tried again)",
+    "a task that was tried again shows by its later submission": lambda sacct: (
+        sacct.array([0]),
+        sacct.job("9_0", raw="10").job("9_1", raw="9", submit=1, start=30),
     ),
-    "a task that was tried again shows by its duplicates": (
-        lambda sacct: (sacct.array([0]), sacct.job("9", state="REQUEUED").job("9", start=300)),
-        "segment 9 (tried again)",
+    "a task that was tried again shows by its duplicates": lambda sacct: (
+        sacct.array([0]),
+        sacct.job("9", state="REQUEUED").job("9", start=300),
     ),
-    "a job of several processes is no single worker": (
-        lambda sacct: sacct.job("7", tasks=4, cpus=4).job("8", start=100),
-        "segment 7 (of 4 processes, which --workers NTasks takes for workers)",
+    "a job of several processes is no single worker": lambda sacct: sacct.job(
+        "7", tasks=4, cpus=4
+    ).job("8", start=100),
+    "plain jobs that ran at the same time are doubted": lambda sacct: sacct.job("1").job(
+        "2", start=5
     ),
-    "plain jobs that ran at the same time are doubted": (
-        lambda sacct: sacct.job("1").job("2", start=5),
-        "at N = 1 ran at the same time",
+    "repeats with other numbers of tasks are doubted": lambda sacct: (
+        sacct.array([0, 0]),
+        sacct.array([100, 100, 160, 160]),
     ),
-    "repeats with other numbers of tasks are doubted": (
-        lambda sacct: (sacct.array([0, 0]), sacct.array([100, 100, 160, 160])),
-        "at N = 2 have 2 and 4 tasks",
-    ),
-    "a task that took no second has no time": (
-        lambda sacct: sacct.job("1", wall=0).job("2"),
-        "segment 1 (without a time)",
-    ),
+    "a task that took no second has no time": lambda sacct: sacct.job("1", wall=0).job("2"),
 }
 
 
-@pytest.mark.parametrize(("ran", "words"), SAID.values(), ids=SAID)
-def test_what_ran_otherwise_than_trials_do_is_said(sacct, write, imported, ran, words):
+@pytest.mark.parametrize("ran", RAN.values(), ids=RAN)
+def test_what_ran_otherwise_than_trials_do_is_said(sacct, write, imported, ran):
     ran(sacct)
-    assert words in imported("sacct", write(sacct.text))[1]
+    assert_said(imported("sacct", write(sacct.text))[1])
 
 
 @pytest.mark.parametrize("indices", [[3], [0, 1, 3], [2, 3]])

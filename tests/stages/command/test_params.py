@@ -2,6 +2,8 @@ import pytest
 from pydantic import ValidationError
 
 from pyscale_stages.command.params import CommandParams, method
+from pyscale_stages.wording import first_problem
+from refusals import assert_held
 
 GOOD = "segment {input} {output} {first}:{stop}"
 
@@ -11,51 +13,45 @@ REGION = "segment {input} {output} {y0} {y1} {x0} {x1}"
 
 
 @pytest.mark.parametrize(
-    ("keys", "words"),
+    "keys",
     [
-        (
-            {"command": "segment {inptu} {output}"},
-            "unknown placeholder {inptu} in the command; did you mean 'inp",
-        ),
-        ({"command": "segment {output}"}, "never names what it reads: use {input}"),
-        ({"command": "segment {input}"}, "never names where it writes: use {output}"),
-        ({"command": "segment {input} {output"}, "a brace without a partner"),
-        ({"command": "segment {input} {output:3}"}, "a placeholder is a name alone"),
-        ({"command": "segment 'a {input} {output}"}, "is not a command line"),
-        ({"command": ""}, "at least 1 item"),
-        ({"diamter": 3}, "the command names no {params.diamter}"),
-        ({"command": f"{GOOD} {{params.diameter}}"}, "unknown placeholder {params.diameter}"),
-        ({"command": f"{GOOD} {{file}}"}, "unknown placeholder {file}"),
-        ({"command": f"{GOOD} {{rank}}"}, "unknown placeholder {rank}"),
-        ({"command": "a {file} {files} {output}", "split": "files"}, "a list, or one file"),
-        ({"command": "a {output}", "split": "files"}, "use {file} and {files}"),
-        ({"command": "a {file} {output}", "split": "files", "window": "file"}, "cuts frames"),
-        ({"output": "a.csv", "check": "labels"}, "compares label images, and not"),
-        ({"output": "cells.json"}, "nothing says how windows of cells.json"),
-        ({"output": "../cells.tif"}, "should match pattern"),
-        ({"merge": "frame"}, "did you mean 'frames'"),
-        ({"image": "docker://a/b"}, "apptainer pull mine.sif docker://a/b"),
-        ({"image": "a.sif", "packages": ["fftw"]}, "is known by its checksum: leave packages out"),
-        ({"image": "a.sif", "modules": ["tool"]}, "modules are not seen in an image"),
-        *(({"modules": [name]}, "modules") for name in ("-f", "a b", "$(touch x)", "")),
-        ({"check": "label"}, "did you mean 'labels'"),
-        ({"check": "judge {other}"}, "names {other} and {reference}"),
-        ({"merge": "join {inputs}"}, "names {inputs} and {output}"),
-        ({"merge": "join {inputs} {output} {n}"}, "unknown placeholder {n}"),
-        (
-            TILED | {"command": "a {input} {output}"},
-            "never names its region: use {x0} and {x1} and {y0} and {y1}",
-        ),
-        (TILED | {"command": REGION, "offset": "frame", "output": "a.csv"}, "offset counts frames"),
-        ({"command": REGION}, "unknown placeholder {x0}"),
-        (TILED | {"split": "frames"}, 'are of tiles: add split = "tiles"'),
-        (TILED | {"command": REGION, "tile_px": 4}, "tile_px"),
+        {"command": "segment {inptu} {output}"},
+        {"command": "segment {output}"},
+        {"command": "segment {input}"},
+        {"command": "segment {input} {output"},
+        {"command": "segment {input} {output:3}"},
+        {"command": "segment 'a {input} {output}"},
+        {"command": ""},
+        {"diamter": 3},
+        {"command": f"{GOOD} {{params.diameter}}"},
+        {"command": f"{GOOD} {{file}}"},
+        {"command": f"{GOOD} {{rank}}"},
+        {"command": "a {file} {files} {output}", "split": "files"},
+        {"command": "a {output}", "split": "files"},
+        {"command": "a {file} {output}", "split": "files", "window": "file"},
+        {"output": "a.csv", "check": "labels"},
+        {"output": "cells.json"},
+        {"output": "../cells.tif"},
+        {"merge": "frame"},
+        {"image": "docker://a/b"},
+        {"image": "a.sif", "packages": ["fftw"]},
+        {"image": "a.sif", "modules": ["tool"]},
+        *({"modules": [name]} for name in ("-f", "a b", "$(touch x)", "")),
+        {"check": "label"},
+        {"check": "judge {other}"},
+        {"merge": "join {inputs}"},
+        {"merge": "join {inputs} {output} {n}"},
+        TILED | {"command": "a {input} {output}"},
+        TILED | {"command": REGION, "offset": "frame", "output": "a.csv"},
+        {"command": REGION},
+        TILED | {"split": "frames"},
+        TILED | {"command": REGION, "tile_px": 4},
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(keys, words):
+def test_what_cannot_be_is_refused_in_a_sentence(keys):
     with pytest.raises(ValidationError) as refused:
         CommandParams(**({"command": GOOD} | keys))
-    assert words in str(refused.value)
+    assert_held(first_problem(refused.value, CommandParams))
 
 
 @pytest.mark.parametrize(

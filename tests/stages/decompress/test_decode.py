@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 import threading
-import time
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -60,55 +57,6 @@ def test_as_many_frames_as_threads_are_decoded_at_once():
     movie = Packed(waiting, (8, 1, 1), np.dtype(np.uint8))
     with running_threads(4) as pool:
         assert decode_all(movie, movie.room(), pool, 4).busy_threads == 4
-
-
-@dataclass
-class Watched:
-    """What one thread does and another one sees."""
-
-    inside: bool = False
-    seen: bool = False
-
-
-def lets_others_run(call, most_cpu_s):
-    """Whether another thread gets to run Python while a call lasts.
-
-    The interpreter is told to take its lock from nobody: another thread has its turn only if
-    the call itself gives the lock away. It may need many calls until the other one gets a core.
-    """
-    watched = Watched()
-
-    def work():
-        while time.thread_time() < most_cpu_s and not watched.seen:
-            watched.inside = True
-            call()
-            watched.inside = False
-
-    interval_s = sys.getswitchinterval()
-    thread = threading.Thread(target=work)
-    sys.setswitchinterval(1000)
-    try:
-        thread.start()
-        while thread.is_alive() and not watched.seen:
-            watched.seen = watched.inside
-            # Waiting gives the lock away, in case that the thread has not begun.
-            thread.join(0.001)
-        thread.join()
-    finally:
-        sys.setswitchinterval(interval_s)
-    return watched.seen
-
-
-@pytest.mark.parametrize("name", CODECS)
-def test_a_codec_lets_other_threads_run_while_it_decodes(tmp_path, name):
-    one_large = Camera(frames=1, height_px=1024, width_px=1024, dose_per_px=0.4)
-    movie, _ = packed(name, one_large, tmp_path)
-    room = movie.room()[0]
-    assert lets_others_run(lambda: movie.decoders[0](room), most_cpu_s=60)
-
-
-def test_a_call_that_keeps_the_interpreter_to_itself_is_found_out():
-    assert not lets_others_run(lambda: sum(range(100_000)), most_cpu_s=0.2)
 
 
 def test_the_first_frame_that_differs_is_named_by_checksums_that_tell_shapes_apart(tmp_path):

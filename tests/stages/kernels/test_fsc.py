@@ -61,17 +61,3 @@ def test_the_curve_is_what_signal_and_noise_let_expect(done, noise_substituted):
     assert curve[-1] < 0.3
     assert not work.judge(curve - 0.2).right
     assert not work.judge(np.ones_like(curve)).right
-
-
-def test_masks_grow_from_tight_over_loose_to_spherical(make_bench):
-    maps = half_maps(48, 0)
-    tight, loose, spherical = (fsc.mask_of(kind, maps) for kind in ("tight", "loose", "spherical"))
-    assert (tight <= loose).all()
-    assert tight.sum() < loose.sum() < spherical.sum()
-    assert {mask.max() for mask in (tight, loose, spherical)} == {1}
-    assert tight[maps.signal > 0.1 * maps.signal.max()].min() == 1
-
-
-def test_a_curve_that_never_falls_has_no_shell_below(make_bench):
-    assert fsc.first_below(np.array([1.0, 0.5, 0.1, 0.6]), 0.143) == 2
-    assert fsc.first_below(np.ones(7), 0.143) == 7

@@ -4,7 +4,6 @@ import pytest
 
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.kernels import catalog, work
-from pyscale_stages.kernels import run as running
 from pyscale_stages.kernels.catalog import KERNELS
 from pyscale_stages.timing import Timing
 
@@ -85,17 +84,6 @@ def test_memory_that_runs_out_costs_one_test_and_is_said(kernels):
     assert failed.why_not.endswith("): give the test smaller sizes")
     assert "allocation has no time" in result.warnings[0]
     assert len(whole(result, "picking")) == 2
-
-
-def test_what_a_gpu_has_no_kernel_for_is_not_applicable():
-    import torch
-
-    missing = NotImplementedError("The operator 'aten::polar' is not implemented. Set this.")
-    said = running._why_it_cannot_run(missing, torch.device("mps"))
-    assert said.startswith(NOT_APPLICABLE)
-    assert "The operator 'aten::polar' is not implemented" in said
-    assert running._why_it_cannot_run(missing, torch.device("cpu")) == ""
-    assert running._why_it_cannot_run(ValueError("a defect"), torch.device("mps")) == ""
 
 
 def test_a_wrong_result_is_said_once_and_recorded_each_time_and_a_defect_fails_the_task(

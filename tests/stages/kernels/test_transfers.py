@@ -5,15 +5,6 @@ from pyscale_stages.kernels import transfers
 KIB, GIB = 1 << 10, 1 << 30
 
 
-def test_sizes_reach_from_4_kib_to_1_gib_and_have_a_name_and_a_number_of_copies(make_bench):
-    sizes = transfers.sizes(make_bench(transfer_max_bytes=GIB).params)
-    assert (sizes[0], sizes[-1], len(sizes)) == (4 * KIB, GIB, 10)
-    assert transfers.sizes(make_bench(transfer_max_bytes=20 * KIB).params) == [4 * KIB, 16 * KIB]
-    named = {transfers.label(size) for size in (4096, 1 << 20, 256 << 20, GIB)}
-    assert named == {"4KiB", "1MiB", "256MiB", "1GiB"}
-    assert [transfers.copies(size) for size in (4096, 1 << 22, GIB)] == [64, 4, 1]
-
-
 @pytest.mark.parametrize("direction", ["host_to_device", "device_to_host"])
 def test_every_byte_arrives(make_bench, clock, direction):
     bench = make_bench()

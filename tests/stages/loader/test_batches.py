@@ -44,11 +44,6 @@ def test_items_with_numbers_are_shuffled_by_the_seed(make_batches):
     assert sorted(first(1)) == list(range(20))
 
 
-def test_as_many_batches_lie_ready_as_torch_asks_for(make_batches):
-    assert make_batches(num_workers=2, prefetch_factor=3).ready_at_most == 6
-    assert make_batches(num_workers=0).ready_at_most == 0
-
-
 @pytest.fixture
 def patient(monkeypatch):
     """Let loader processes take their time to end: torch ends them after seconds, and we too."""
@@ -72,16 +67,6 @@ def test_loader_processes_are_gone_after_an_error(begun):
         raise KeyError(process.pid)
     # What was raised is still held, and with it every frame.
     assert not Path(f"/proc/{kept.value.args[0]}").exists()
-
-
-def test_a_loader_process_that_dies_at_the_very_end_takes_nothing_back(begun):
-    with begun(Numbered(["a"], 0)) as (batches, (process,)):
-        taken = xs(batches.take())
-        # Torch's handler raises it here or within the end of the block.
-        with suppress(RuntimeError):
-            process.kill()
-            process.join()
-    assert taken == [0, 1, 2, 3]
 
 
 def test_loader_processes_have_one_thread_each(begun):
@@ -193,3 +178,13 @@ def test_a_data_set_that_cannot_be_sent_serves_forked_processes_and_is_told_of_o
     loader = DataLoader(WithALambda(), num_workers=1, multiprocessing_context="fork")
     with told(PARAMS):
         assert next(iter(loader)).tolist() == [2]
+
+
+def test_a_loader_process_that_dies_at_the_very_end_takes_nothing_back(begun):
+    with begun(Numbered(["a"], 0)) as (batches, (process,)):
+        taken = xs(batches.take())
+        # Torch's handler raises it here or within the end of the block.
+        with suppress(RuntimeError):
+            process.kill()
+            process.join()
+    assert taken == [0, 1, 2, 3]

@@ -11,7 +11,7 @@ from wsistream.torch import WsiStreamDataset
 from pyscale_stages.errors import BadInput, MissingPart, StageError
 from pyscale_stages.loader.factories import dataset_of, factory_of, idle_processes
 from pyscale_stages.loader.params import FOLDER_VARIABLE, LoaderParams, folder_of_factory
-from refusals import refused
+from refusals import assert_held, refused
 
 
 @pytest.fixture
@@ -82,31 +82,21 @@ def test_a_module_that_is_not_found_says_where_to_put_it():
 
 
 @pytest.mark.parametrize(
-    ("source", "kind", "sentence"),
+    ("source", "kind"),
     [
-        ("", BadInput, "the module {name} has no 'make'"),
-        ("make = 3", BadInput, "is an object of class int, which cannot be called"),
-        ("import no_such_library", MissingPart, "needs the library 'no_such_library'"),
-        ("1 / 0", BadInput, "cannot be imported (ZeroDivisionError: division by zero)"),
-        (
-            "def make(*told): raise KeyError('scanner')",
-            StageError,
-            "the factory {name}:make failed with KeyError ('scanner')",
-        ),
-        ("def make(paths): ...", StageError, "when called with (slide_paths, pool_size,"),
-        (
-            "def make(*told): return [1, 2]",
-            BadInput,
-            "gave an object of class list, which is not a torch Dataset",
-        ),
-        ("def make(*told): ...", BadInput, "gave None, which is not a torch Dataset"),
+        ("", BadInput),
+        ("make = 3", BadInput),
+        ("import no_such_library", MissingPart),
+        ("1 / 0", BadInput),
+        ("def make(*told): raise KeyError('scanner')", StageError),
+        ("def make(paths): ...", StageError),
+        ("def make(*told): return [1, 2]", BadInput),
+        ("def make(*told): ...", BadInput),
     ],
 )
-def test_a_factory_that_gives_no_data_set_is_refused_with_the_reason(
-    module, source, kind, sentence
-):
+def test_a_factory_that_gives_no_data_set_is_refused_with_the_reason(module, source, kind):
     name = module(source)
-    assert sentence.format(name=name) in said(f"{name}:make", kind)
+    assert_held(said(f"{name}:make", kind).replace(name, "<MODULE>"))
 
 
 @pytest.mark.parametrize(

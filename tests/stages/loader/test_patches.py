@@ -8,7 +8,6 @@ import pytest
 import tifffile
 import torch
 from torch.utils.data import DataLoader
-from wsistream.types import TissueMask
 
 from atleastone import some
 from omezarr import write_zarr
@@ -16,7 +15,6 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.batches import told
 from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.params import LoaderParams
-from pyscale_stages.loader.patches import fills_anywhere
 from pyscale_stages.slides.synthetic import SlidesParams, write_slides
 from refusals import refused
 
@@ -169,16 +167,3 @@ def test_a_magnification_that_a_slide_lacks_is_refused(made, mpp):
 
 def test_a_slide_that_no_patch_fits_into_is_refused_by_name(made):
     unreadable(made, patch_px=641)
-
-
-def test_tissue_is_found_anywhere_if_and_only_if_some_place_has_it():
-    generator = np.random.default_rng(3)
-    for side_px in (1, 35, 100, 300):
-        for share in (0.0, 0.1, 0.3, 0.5):
-            mask = TissueMask(generator.random((40, 30)) < share, 10.0, (300, 400))
-            found = [
-                mask.contains_tissue(x, y, side_px, side_px)
-                for x in range(0, 300 - side_px + 1, 10)
-                for y in range(0, 400 - side_px + 1, 10)
-            ]
-            assert fills_anywhere(mask, side_px, 0.4) == any(some(found))

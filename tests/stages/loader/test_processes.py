@@ -82,14 +82,6 @@ def test_what_is_read_between_two_moments_is_counted(tmp_path):
     assert min(from_storage) < 1 << 20
 
 
-def test_processor_time_is_that_of_programs_and_of_the_kernel_for_them():
-    tick_s = 1 / os.sysconf("SC_CLK_TCK")
-    before = os.times()
-    used_s = uses_of([os.getpid()])[os.getpid()].cpu_s
-    after = os.times()
-    assert before.user + before.system - tick_s < used_s < after.user + after.system + tick_s
-
-
 def test_what_processes_used_is_summed_up_and_unknown_of_one_that_ended():
     before = {1: Use(10, 1, 1.0), 2: Use(20, 2, 2.0)}
     after = {1: Use(11, 3, 1.5), 2: Use(24, 7, 4.0)}
@@ -158,9 +150,3 @@ def test_a_batch_that_is_mapped_and_open_counts_once():
 
     pss_bytes, _ = added(mapped)
     assert HELD_BYTES * 0.9 < pss_bytes < HELD_BYTES * 1.5
-
-
-def test_the_largest_of_each_is_kept():
-    assert Memory(1, 4).largest(Memory(2, 3)) == Memory(2, 4)
-    assert Memory(None, 4).largest(Memory(2, 3)) == Memory(2, 4)
-    assert Memory(None, 1).largest(Memory(None, 2)) == Memory(None, 2)

@@ -7,6 +7,7 @@ import torch
 from patchsets import READ_BYTES
 from pyscale_stages.loader.table import TYPES
 from pyscale_stages.loading import Loading
+from refusals import assert_held
 
 
 def loading(result):
@@ -111,17 +112,22 @@ def test_an_empty_folder_is_one_sentence(load, slides):
 
 
 @pytest.mark.parametrize(
-    ("params", "expected"),
+    "params",
     [
-        ({"factory": "patchsets:empty"}, "gives no patch"),
-        ({"factory": "patchsets:words"}, "hold no tensor"),
-        ({"factory": "patchsets:dying", "num_workers": 1, "batches": 9}, "loader process"),
-        ({"to_device": True}, "copies batches to a GPU, but this task runs on cpu"),
-        ({"consumer": True, "consumes_per_s": 1.0}, "give only one of them"),
+        {"factory": "patchsets:empty"},
+        {"factory": "patchsets:words"},
+        {"to_device": True},
+        {"consumer": True, "consumes_per_s": 1.0},
     ],
+    ids=str,
 )
-def test_what_cannot_be_timed_is_one_sentence(load, params, expected):
-    assert expected in sentence(load(**params))
+def test_what_cannot_be_timed_is_one_sentence(load, params):
+    assert_held(sentence(load(**params)))
+
+
+def test_a_loader_process_that_dies_is_one_sentence(load):
+    dying = load(factory="patchsets:dying", num_workers=1, batches=9)
+    assert "a loader process of the factory patchsets:dying died" in sentence(dying)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="an NVIDIA GPU works here")

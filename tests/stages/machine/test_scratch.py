@@ -39,20 +39,6 @@ with place.scratch_folder(pathlib.Path(sys.argv[1]), "storage", print) as folder
     say("working")
 print("done", flush=True)
 """
-STAGE = """
-import sys, time
-from pyscale_stages.commandline import main
-from pyscale_stages.storage import run
-
-def wait(*_given):
-    print("reading", flush=True)
-    sys.stdin.readline()
-
-run.read_sequentially = wait
-place, output, params = sys.argv[1:]
-given = ["--input", place, "--output", output, "--params", params]
-sys.exit(main(["storage", "run", *given], time.monotonic()))
-"""
 
 
 def python(*line):
@@ -115,19 +101,6 @@ def test_a_signal_while_finished_work_is_removed_ends_the_task_after_it(place):
     assert list(place.iterdir()) == []
 
 
-@pytest.mark.slow
-def test_a_stage_that_is_politely_killed_leaves_nothing(place, tmp_path):
-    (tmp_path / "params.json").write_text(json.dumps(SMALL["storage"]))
-    with python(STAGE, place, tmp_path / "out", tmp_path / "params.json") as process:
-        hear(process, "reading")
-        assert list(place.rglob("*.mrc"))
-        process.send_signal(signal.SIGTERM)
-        # Its read ends too, where the signal came just before that.
-        process.communicate()
-        assert process.returncode == 128 + signal.SIGTERM
-    assert list(place.iterdir()) == []
-
-
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_in_the_middle_of_a_test_leaves_nothing(bench_of, place, monkeypatch, end):
     seen = []
@@ -181,3 +154,32 @@ def test_a_place_that_takes_no_folder_is_refused():
         scratch_folder(Path("/proc"), "storage", print),
     ):
         pytest.fail("it began")
+
+
+STAGE = """
+import sys, time
+from pyscale_stages.commandline import main
+from pyscale_stages.storage import run
+
+def wait(*_given):
+    print("reading", flush=True)
+    sys.stdin.readline()
+
+run.read_sequentially = wait
+place, output, params = sys.argv[1:]
+given = ["--input", place, "--output", output, "--params", params]
+sys.exit(main(["storage", "run", *given], time.monotonic()))
+"""
+
+
+@pytest.mark.slow
+def test_a_stage_that_is_politely_killed_leaves_nothing(place, tmp_path):
+    (tmp_path / "params.json").write_text(json.dumps(SMALL["storage"]))
+    with python(STAGE, place, tmp_path / "out", tmp_path / "params.json") as process:
+        hear(process, "reading")
+        assert list(place.rglob("*.mrc"))
+        process.send_signal(signal.SIGTERM)
+        # Its read ends too, where the signal came just before that.
+        process.communicate()
+        assert process.returncode == 128 + signal.SIGTERM
+    assert list(place.iterdir()) == []

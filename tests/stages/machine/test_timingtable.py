@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.machine.timingtable import read_table, timings_table
+from pyscale_stages.machine.timingtable import read_table
 from pyscale_stages.timing import Timing
 from refusals import refused
 
@@ -20,17 +20,6 @@ def test_the_table_holds_the_timings_of_the_record(bench):
     assert len(back) == result.counters.objects
     assert set(table["worker"]) == {0}
     assert set(table["device"]) == {None}, "a processor computed"
-
-
-def test_details_are_json():
-    given = {"iops": 3.0}, {}, {"frames": 1.0, "cpu_s": 0.5}
-    timings = [Timing(test="t", repeat=0, wall_s=1.0, details=details) for details in given]
-    table = timings_table(timings)
-    assert [json.loads(text) for text in table["details"]] == list(given)
-    assert (
-        timings_table([]).schema
-        == timings_table([Timing(test="t", repeat=0, wall_s=None, why_not="x")]).schema
-    )
 
 
 @pytest.mark.parametrize("content", [None, b"no table"])
@@ -71,12 +60,6 @@ def test_every_row_of_every_worker_is_kept_with_its_number(quick, outputs):
     assert len(table) == 3 * len(part)
     window = json.loads((merged / "window.json").read_text())
     assert (window["frames"], window["movie_frames"]) == ([0, 3], 3)
-
-
-def test_what_was_joined_can_be_joined_again(quick, outputs):
-    two = quick.done("merge", *outputs[:2], output="two")
-    table = pl.read_parquet(quick.done("merge", two, outputs[2]) / "timings.parquet")
-    assert table["worker"].unique(maintain_order=True).to_list() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

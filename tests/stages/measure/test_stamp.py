@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -54,19 +53,6 @@ def test_a_gpu_that_cannot_be_described_is_said(monkeypatch):
     found = stamp.take()
     assert found.gpus == ()
     assert "nvidia-ml-py" in found.gpu_reason or "driver" in found.gpu_reason
-
-
-def test_it_takes_less_than_50_ms_without_a_gpu(frames):
-    if gpus.gpu_present():
-        pytest.skip("a machine without a GPU is absent: the bound with one is a second")
-
-    def took_s():
-        start = time.perf_counter()
-        stamp.collect([frames])
-        return time.perf_counter() - start
-
-    # Once is enough: a loaded machine may interrupt any of many.
-    assert any(took_s() < 0.05 for _ in range(100))
 
 
 def test_the_runner_loads_no_library_for_it_before_the_work_begins():

@@ -29,10 +29,3 @@ def test_counts_are_those_of_electrons_that_arrive_independently():
     assert counts.mean() == pytest.approx(0.25, abs=5 * 0.5 / np.sqrt(counts.size))
     assert counts.var() == pytest.approx(0.25, rel=0.02)
     assert (counts == 0).mean() == pytest.approx(np.exp(-0.25), rel=0.01)
-
-
-def test_a_frame_of_many_blocks_is_filled_to_its_last_row_and_without_electrons_empty(monkeypatch):
-    monkeypatch.setattr("pyscale_stages.movieformats.counting._BLOCK_PX", 1000)
-    (frame,) = drawn(Camera(frames=1, height_px=70, width_px=130, dose_per_px=1), 0)
-    assert frame.any(axis=1).all()
-    assert not drawn(SMALL.model_copy(update={"dose_per_px": 0.0}), 0).any()

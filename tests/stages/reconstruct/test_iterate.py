@@ -12,7 +12,6 @@ from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.iterate import timed_iterations, timed_objectives
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.reconstruction import COMPONENTS
 from refusals import refused
 
 ALONE = Group(0, 1)
@@ -86,22 +85,6 @@ def test_iterations_after_warm_up_are_timed_in_all_their_components_and_objectiv
     assert min(seconds) > 0
 
 
-def test_each_component_is_recorded_under_its_own_name(built):
-    solver, _, params = built()
-    components = solver.context.components
-
-    def denoised(image):
-        for name in ("communication", "gather", "barrier"):
-            with components.timed(name):
-                image = image + 0
-        return image
-
-    _, iterations = timed_iterations(replace(solver, denoised=denoised), ALONE, params)
-    recorded = {name: getattr(iterations[-1], f"{name}_s") for name in COMPONENTS}
-    assert recorded == components.seconds
-    assert all(seconds > 0 for seconds in recorded.values())
-
-
 def test_ranks_meet_before_an_iteration_and_before_each_objective_after_the_last(built):
     solver, _, params = built()
     happened = []
@@ -152,24 +135,6 @@ def test_no_meeting_is_in_what_an_iteration_or_an_objective_took(built):
     took_s = [each.wall_s for each in iterations] + list(objectives_s)
     between_s = [after - before for before, after in zip(ended_s, begun_s[1:], strict=True)]
     assert all(took <= most for took, most in some(zip(took_s, between_s[1:], strict=True)))
-
-
-def test_physics_count_as_gradient_and_the_network_as_denoiser(built):
-    solver, _, params = built()
-    components = solver.context.components
-    seen = []
-
-    class Fidelity:
-        def grad(self, *given):
-            seen.append(("physics", components.current))
-            return solver.fidelity.grad(*given)
-
-    def denoised(image):
-        seen.append(("network", components.current))
-        return image
-
-    timed_iterations(replace(solver, fidelity=Fidelity(), denoised=denoised), ALONE, params)
-    assert set(seen) == {("physics", "gradient"), ("network", "denoiser")}
 
 
 @pytest.mark.parametrize("whole", [True, False])

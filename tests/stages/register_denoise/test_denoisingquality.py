@@ -7,6 +7,7 @@ import tifffile
 
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
+from refusals import assert_held
 from stagetasks import Bench
 
 MOVIE = SynthParams(
@@ -76,17 +77,17 @@ def _without_a_column(path):
 
 
 @pytest.mark.parametrize(
-    ("file", "change", "said"),
+    ("file", "change"),
     [
-        ("noise.parquet", _cut, "noise.parquet is missing or damaged"),
-        ("noise.parquet", _without_a_column, "noise.parquet has no column 'frame'"),
-        ("clean_ch1.ome.tif", Path.unlink, "clean_ch1.ome.tif does not exist"),
-        ("clean_ch1.ome.tif", _cut, "clean_ch1.ome.tif"),
-        ("clean_ch0.ome.tif", _of_another_size, "does not hold 3 frames of 128 x 128 pixels"),
+        ("noise.parquet", _cut),
+        ("noise.parquet", _without_a_column),
+        ("clean_ch1.ome.tif", Path.unlink),
+        ("clean_ch1.ome.tif", _cut),
+        ("clean_ch0.ome.tif", _of_another_size),
     ],
 )
-def test_a_damaged_truth_or_that_of_another_movie_is_refused(judged, synthetic, file, change, said):
+def test_a_damaged_truth_or_that_of_another_movie_is_refused(judged, synthetic, file, change):
     change(synthetic / "truth" / "camera" / file)
     error = judged(frames=(0, 1)).error
     assert error.exit_code == 2
-    assert said in error.message
+    assert_held(error.message)

@@ -6,7 +6,6 @@ import pytest
 from atleastone import some
 from pyscale_stages.errors import BadInput
 from pyscale_stages.synth import population
-from pyscale_stages.synth.cells import radius_px
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.synth.population import simulate
 from refusals import refused
@@ -34,32 +33,6 @@ def test_the_number_of_cells_follows_the_density_profile(profile, division_rate)
     for cell_type in (0, 1):
         seen = np.array([in_field(cells, params, cell_type) for cells in states])
         assert np.mean(seen / expected) == pytest.approx(params.cells, rel=0.15)
-
-
-def test_cells_press_on_each_other_but_overlap_little():
-    crowded = FIELD.model_copy(update={"cells": 140, "division_rate": 0.02})
-    for cells in some(list(simulate(crowded))[::10]):
-        places = np.stack([cells["y_px"], cells["x_px"]], axis=1)
-        distance = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
-        radius = radius_px(cells)
-        ratio = distance / (radius[:, None] + radius[None])
-        nearest = (ratio + 9 * np.eye(len(cells))).min(axis=1)
-        assert np.mean(nearest < 1) > 0.5, "most cells touch another in a crowd"
-        assert np.quantile(nearest, 0.02) > 0.5, "hardly any cell lies on top of another"
-
-
-def test_a_daughter_has_half_the_area_and_grows_up():
-    params = FIELD.model_copy(update={"division_rate": 0.05})
-    born = 0
-    for cells in simulate(params):
-        newborn = cells["age_frames"] == 0
-        grown = cells["age_frames"] >= 10
-        np.testing.assert_allclose(
-            radius_px(cells)[newborn] ** 2, cells["grown_radius_px"][newborn] ** 2 / 2
-        )
-        np.testing.assert_allclose(radius_px(cells)[grown], cells["grown_radius_px"][grown])
-        born += int(newborn.sum())
-    assert born > 50
 
 
 def test_cells_move_at_the_asked_speed_where_nobody_pushes():

@@ -221,45 +221,6 @@ def test_a_heap_that_runs_out_is_no_bad_input(standin_jars, label_movie, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wrong", [{"CUTOFF_PERCENTILE": None}, {"MAX_FRAME_GAP": 2.0}])
-def test_the_stand_in_refuses_settings_as_trackmate_does(
-    standin_jars, label_movie, tmp_path, wrong
-):
-    arguments = stage_arguments(
-        label_movie([[(20, 20)]] * 3), tmp_path, trackmate_jars=str(standin_jars)
-    )
-    program = f"""
-import sys, time
-from pyscale_stages.commandline import main
-from pyscale_stages.track import trackmate_backend
-right = trackmate_backend.tracker_settings
-def wrong(*given):
-    changed = right(*given) | {wrong}
-    return {{key: value for key, value in changed.items() if value is not None}}
-trackmate_backend.tracker_settings = wrong
-sys.exit(main({arguments[2:]}, time.monotonic()))
-"""
-    done = in_new_process("-c", program)
-    assert done.returncode == 2, done.stderr
-    assert f"Parameter {next(iter(wrong))} is not a java.lang." in done.stderr
-
-
-@pytest.mark.slow
-def test_jars_without_all_classes_are_named(jdk, label_movie, tmp_path):
-    jars = tmp_path / "jars"
-    jars.mkdir()
-    subprocess.run(
-        ["jar", "--create", "--file", str(jars / "TrackMate-0.jar"), "-C", str(jars), "."],
-        check=True,
-    )
-    labels = label_movie([[(20, 20)]] * 3)
-    done = in_new_process(*stage_arguments(labels, tmp_path, trackmate_jars=str(jars)))
-    assert done.returncode == 2
-    assert "Java does not find ij.ImagePlus, which the jars of TrackMate 7.10" in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow
 def test_without_jars_and_network_the_way_to_get_them_is_said_soon(label_movie, tmp_path):
     nowhere = "http://127.0.0.1:9"
     offline = {"HOME": str(tmp_path), "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere}
@@ -321,3 +282,18 @@ def test_a_heap_larger_than_the_job_is_refused(unlimited):
         jvm.fitting_heap_mib(5000, {"SLURM_MEM_PER_NODE": "4000"})
     with pytest.raises(ResourceExhausted, match="lower it"):
         jvm.fitting_heap_mib(1 << 40, {})
+
+
+@pytest.mark.slow
+def test_jars_without_all_classes_are_named(jdk, label_movie, tmp_path):
+    jars = tmp_path / "jars"
+    jars.mkdir()
+    subprocess.run(
+        ["jar", "--create", "--file", str(jars / "TrackMate-0.jar"), "-C", str(jars), "."],
+        check=True,
+    )
+    labels = label_movie([[(20, 20)]] * 3)
+    done = in_new_process(*stage_arguments(labels, tmp_path, trackmate_jars=str(jars)))
+    assert done.returncode == 2
+    assert "Java does not find ij.ImagePlus, which the jars of TrackMate 7.10" in done.stderr
+    assert not (tmp_path / "out").exists()

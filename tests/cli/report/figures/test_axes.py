@@ -1,7 +1,6 @@
 import pytest
 
-from pyscale.report.figures.axes import log_breaks, power_breaks, thinned, tick_labels
-from pyscale.report.figures.house import Sheet
+from pyscale.report.figures.axes import log_breaks, power_breaks
 
 
 @pytest.mark.parametrize(
@@ -29,19 +28,3 @@ def test_times_that_hardly_differ_have_ticks_too():
 def test_speedups_have_ticks_at_powers_of_two():
     assert power_breaks((0.9, 9)) == [1, 2, 4, 8]
     assert power_breaks((0.9, 2.1)) == [0.9, 1, 1.5, 2]
-
-
-def test_labels_are_numbers_in_full():
-    assert tick_labels([0.1 + 0.2, 1000000.0, 5.0]) == ["0.3", "1000000", "5"]
-
-
-def test_labels_that_would_touch_are_left_out_and_the_last_is_kept():
-    sheet = Sheet(6, 180)
-    assert thinned(["1", "2", "4"], [0, 1, 2], sheet) == ["1", "2", "4"]
-    labels = [str(2**power) for power in range(13)]
-    kept = thinned(labels, list(range(13)), sheet)
-    assert kept[-1] == "4096"
-    assert "" in kept
-    assert [label for label in kept if label] == [
-        label for label, own in zip(labels, kept, strict=True) if own
-    ]

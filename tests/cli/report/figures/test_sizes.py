@@ -1,11 +1,9 @@
 """Figures over sizes: what is drawn is what was found, and nothing touches."""
 
 import pytest
-from matplotlib.colors import to_hex
 
-from drawn import assert_labels_stand_apart, caption, layers
+from drawn import assert_labels_stand_apart, layers
 from madeupgrid import made_up
-from pyscale.report import palette
 from pyscale.report.figures import NothingToDrawError, call_parts, size_speedup, size_time
 from refusals import refused
 
@@ -21,20 +19,6 @@ def both():
 def several():
     """Two models, and N = 1 and 2."""
     return made_up(sizes=SIZES[:4], models=("pyscale-tiny", "cyto3"), workers=(1, 2), repeats=2)
-
-
-def test_other_machines_have_shapes_each_and_the_legend_the_colours_of_the_lines(both):
-    plot = size_time(both)
-    assert both.beside["grid"][0][0].title in caption(plot)
-    (shapes,) = [scale for scale in plot.scales if "shape" in scale.aesthetics]
-    assert "macbook-m1-mps" in shapes.limits
-    assert len(set(shapes.palette(len(shapes.limits)))) == len(shapes.limits)
-    drawn = {
-        to_hex(line.get_markerfacecolor()).upper()
-        for line in plot.draw().findobj(lambda artist: hasattr(artist, "get_marker"))
-        if line.get_marker() in {"o", "s"}
-    }
-    assert drawn >= set(palette.CURVES[:2])
 
 
 @pytest.mark.slow

@@ -5,9 +5,7 @@ import warnings
 import matplotlib.pyplot as plt
 import pytest
 
-from pyscale.report.figures import speedup, write_all_figures, write_figures
-from pyscale.report.figures.house import without_caption
-from pyscale.report.figures.writing import ALL, drawings
+from pyscale.report.figures import write_all_figures, write_figures
 
 
 @pytest.mark.slow
@@ -59,11 +57,6 @@ def test_the_same_numbers_give_the_same_bytes_and_no_figure_warns(tmp_path, on_n
         assert path.read_bytes() == other.read_bytes(), path.name
 
 
-def test_a_figure_of_which_nothing_is_known_is_left_out(of_table):
-    drawn = drawings(of_table(["a"]), ALL)
-    assert sorted(name for name, _ in drawn) == ["speedup", "wall_time"]
-
-
 def test_where_nothing_was_timed_there_is_no_figure(tmp_path, nothing_timed):
     assert write_figures(tmp_path, nothing_timed) == []
     assert write_all_figures(tmp_path, nothing_timed) == []
@@ -73,14 +66,3 @@ def test_where_nothing_was_timed_there_is_no_figure(tmp_path, nothing_timed):
 @pytest.mark.usefixtures("_no_warning")
 def test_a_single_configuration_is_drawn_without_a_warning(tmp_path, of_table):
     assert len(write_figures(tmp_path, of_table(["a"], (4,)))) == 2 * 3 + 1
-
-
-def test_a_caption_takes_no_room_in_a_file(thin):
-    plot = speedup(thin)
-    bare = without_caption(plot)
-    (wide, high), (as_wide, lower) = (one.theme.getp("figure_size") for one in (plot, bare))
-    assert as_wide == wide
-    assert lower < high
-    assert plot.labels.caption
-    assert not bare.labels.caption
-    assert without_caption(bare) is bare

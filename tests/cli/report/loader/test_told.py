@@ -5,17 +5,13 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from asread import seen
 from atleastone import some
 from madeuploader import ENTRIES, consuming, entries_like, made_up
 from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.trust import trust_in_loading
-from pyscale.report.figures import loader_pareto
 from pyscale.report.kinds import sections_of
-from pyscale.report.markdown import write_markdown
-from pyscale.report.page.write import write_page
 from pyscale.report.ranks.loader import names_of, same, to_paste
-from pyscale.wording import number
+from refusals import assert_said
 
 
 @pytest.fixture(scope="module")
@@ -48,60 +44,32 @@ def row_of(results, stage, workers):
     )
 
 
-@pytest.mark.parametrize(
-    ("consumes_per_s", "repeats", "said"),
-    [
-        # Storage that is too slow does not feed, and what would is named.
-        (620.0, 6, ["No: ", "wsistream, workers 2, pool 1, slide 200, visit 1 would feed it"]),
-        # Nothing is sure without an interval.
-        (
-            *(100.0, 3),
-            ["Uncertain: ", "[no 95 % interval]", "3 trials give no interval, 6 are needed"],
-        ),
-        # Where the consumption is unknown the report says how to set it.
-        (None, 6, ["Unknown: ", "consumes_per_s", "[stages.loader]"]),
-    ],
-    ids=["too slow", "few trials", "unknown"],
-)
-def test_whether_storage_feeds_training_is_told_as_surely_as_it_is_known(
-    consumes_per_s, repeats, said
-):
-    text = feeds(made_up(consuming(consumes_per_s), repeats=repeats))
-    assert text.startswith(said[0])
-    assert all(words in text for words in said)
+def test_whether_storage_feeds_training_is_told_as_surely_as_it_is_known():
+    # Storage that is too slow does not feed, nothing is sure without an interval, and where the
+    # consumption is unknown the report says how to set it.
+    for consumes_per_s, repeats, answer in (
+        (620.0, 6, "No: "),
+        (100.0, 3, "Uncertain: "),
+        (None, 6, "Unknown: "),
+    ):
+        text = feeds(made_up(consuming(consumes_per_s), repeats=repeats))
+        assert text.startswith(answer)
+        assert_said(text)
 
 
-@pytest.mark.parametrize(
-    ("entries", "repeats", "told_of", "never"),
-    [
-        # Where the fastest is diverse enough nothing is given up.
-        (
-            [replace(ENTRIES[0], effective_slides=12.0), ENTRIES[1]],
-            *(6, ["No speed: no measured one is faster on 2 ranks"], "the only"),
-        ),
-        # One configuration alone is not called the fastest.
-        (
-            ENTRIES[:1],
-            6,
-            ["the only timed one on 2 ranks", "No speed: no other was timed on 2 ranks."],
-            "fastest",
-        ),
-        # Too few trials prove nothing faster than another.
-        (ENTRIES[6:], 1, ["; 1 trial does not distinguish it from "], "may be as fast"),
-    ],
-    ids=["diverse", "alone", "one trial"],
-)
-def test_what_is_advised_says_what_it_gives_up(entries, repeats, told_of, never):
-    first = advised(made_up(entries, repeats=repeats))[0]
-    assert all(words in first for words in told_of)
-    assert never not in first
-
-
-def test_the_fastest_of_patches_of_two_sizes_is_the_fastest_of_its_own_size():
+def test_what_is_advised_says_what_it_gives_up():
     small = [replace(one, stage=f"{one.stage}_small", patch_px=64) for one in ENTRIES[:2]]
-    found = advised(made_up([*ENTRIES[:2], *small]))
-    assert len(found) == 4
-    assert all("the fastest on " in one and "with patches of its size" in one for one in found)
+    for entries, repeats in (
+        # Where the fastest is diverse enough nothing is given up.
+        ([replace(ENTRIES[0], effective_slides=12.0), ENTRIES[1]], 6),
+        # One configuration alone is not called the fastest.
+        (ENTRIES[:1], 6),
+        # Too few trials prove nothing faster than another.
+        (ENTRIES[6:], 1),
+        # The fastest of patches of two sizes is the fastest of its own size.
+        ([*ENTRIES[:2], *small], 6),
+    ):
+        assert_said(*advised(made_up(entries, repeats=repeats)))
 
 
 def test_lines_to_paste_are_python_with_the_settings_of_the_advice(unfed):
@@ -125,18 +93,14 @@ def test_patches_that_say_no_place_are_told_of_by_speed_alone():
     results = made_up([replace(entry, effective_slides=None) for entry in ENTRIES])
     found = told(results)
     assert advised(results) == []
-    fastest = row_of(results, "pool1", 2)
-    assert number(fastest["patches_per_s"]) in feeds(results)
-    assert any("Diversity of the patches" in sentence for sentence in found.not_measured)
+    assert_said(feeds(results), *found.not_measured)
     assert not any("Diversity" in table.caption for table in found.blocks[0].tables)
 
 
 def test_factories_with_equal_settings_are_said_to_deliver_the_same_patches_or_not(unfed):
-    same = " ".join(told(unfed).blocks[0].said)
-    assert "delivered the same patches" in same
-    assert "(N = 1 and 2)" in same
     other = [replace(e, checksum="0" if e.stage == "own" else e.checksum) for e in ENTRIES]
-    assert "delivered different patches" in " ".join(told(made_up(other)).blocks[0].said)
+    for results in (unfed, made_up(other)):
+        assert_said(*(one for one in told(results).blocks[0].said if "delivered" in one))
 
 
 def test_where_everything_failed_there_is_no_rate_and_the_answer_says_so():
@@ -147,14 +111,9 @@ def test_where_everything_failed_there_is_no_rate_and_the_answer_says_so():
     assert found.answered[0].trust == "no"
 
 
-def test_a_rank_that_lags_behind_is_named():
-    results = made_up(slowest=0.5, ranks=(4,))
-    said = told(results).blocks[0].said
-    assert any("rank 3 is slowest" in sentence and "50 % below" in sentence for sentence in said)
-    assert any(sentence.startswith("`straggler`") for sentence in told(results).doubts)
-
-
-def test_one_rank_has_no_table_of_ranks_and_nothing_of_waiting_for_others():
+def test_a_rank_that_lags_behind_is_named_and_of_one_rank_nothing_is_said():
+    found = told(made_up(slowest=0.5, ranks=(4,)))
+    assert_said(*(one for one in found.blocks[0].said if "slowest" in one), *found.doubts)
     (found,) = told(made_up(ENTRIES[:1], ranks=(1,))).blocks
     assert not any(table.caption == "Rank by rank" for table in some(found.tables))
     assert not any("rank " in sentence for sentence in some(found.said))
@@ -181,21 +140,6 @@ def test_patches_that_were_not_compared_leave_the_rate_untested():
     points = findings.points.with_columns(checksum=pl.lit(None, pl.String))
     trusted = trust_in_loading(replace(findings, points=points, advised=()))
     assert (trusted.grade, trusted.reasons) == ("untested", ("outputs not compared",))
-
-
-def test_many_ranks_are_left_to_the_csv(tmp_path):
-    text = write_markdown(tmp_path, made_up(ranks=(4, 8), repeats=1)).read_text()
-    assert "`benchmark_loader_ranks.csv`" in text
-    ranks = text.partition("### Rank by rank")[2].partition("Ranks of ")[0]
-    assert ranks.count("\n| ") == 2 + 8
-
-
-def test_one_configuration_alone_is_drawn_and_told(tmp_path):
-    alone = made_up(ENTRIES[:1], ranks=(1,), repeats=1)
-    assert loader_pareto(alone)
-    told = seen(write_page(tmp_path, alone).read_text())
-    assert "patch loading in 1 configuration on 1 rank, 1 timed trial of each" in told
-    assert "pool1" in write_markdown(tmp_path, alone).read_text()
 
 
 @pytest.mark.parametrize(

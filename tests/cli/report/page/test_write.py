@@ -6,18 +6,12 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import polars as pl
 import pytest
 
 from asread import seen
-from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.evaluation.results import analysed
-from pyscale.report.context import Command, Node, ReportContext, Work
+from pyscale.report.context import Command, Node, ReportContext
 from pyscale.report.csv import csv_texts
-from pyscale.report.curves import curves
-from pyscale.report.page import tables
-from pyscale.report.page.pictures import Picture, Pictures
-from pyscale.report.page.shell import SCRIPTS, asset, prose, script_json
+from pyscale.report.page.shell import script_json
 from pyscale.report.page.write import write_page
 
 A_RUN = ReportContext(
@@ -56,21 +50,6 @@ def test_it_is_one_file_that_asks_for_nothing(page):
     assert not re.findall(r"\b(?:src|srcset)=|<link\b|@import|url\(", bare)
 
 
-def test_a_picture_has_its_text_and_what_ran_is_named_without_a_stand_in(tmp_path, full):
-    shot = Picture(
-        title="Outlines", alt="8 cells", png="AAAA", entry="segment", place="tasks/a/out"
-    )
-    strip = Pictures(pictures=(shot,), about="Frame 5 of 8")
-    works = {"segment": Work(data="cells", how="Cellpose 3.1, tiny")}
-    context = A_RUN.model_copy(update={"works": works})
-    text = page_of(tmp_path, replace(full, pictures=strip), context)
-    assert "Cellpose 3.1, tiny" in seen(text)
-    assert "Stand-in" not in seen(text)
-    assert '<img src="data:image/png;base64,AAAA" alt="8 cells"' in text
-    assert "tasks/a/out" in seen(text)
-    assert "same at N = 8" in seen(text)
-
-
 def test_the_tables_can_be_had_from_the_page_as_their_files_hold_them(page, full):
     assert data_of(page)["tables"] == csv_texts(full)
 
@@ -96,26 +75,3 @@ def test_no_text_ends_the_script_that_it_stands_in():
     assert "<" not in text
     assert "\u2028" not in text
     assert json.loads(text) == {"stage": "</script><!-- \u2028 é"}
-
-
-def test_a_sentence_is_escaped_and_its_code_is_set_as_code():
-    assert prose("`drift` (a < b): `x`") == "<code>drift</code> (a &lt; b): <code>x</code>"
-
-
-def test_a_table_of_which_nothing_is_known_is_left_out(new_run):
-    table = pl.DataFrame({"stage": "segment", "workers": [1, 2], "wall_s": [9.0, 5.0]})
-    results = analysed(trials_from_wall_times(table), ReportContext(title="a table"))
-    found = curves(results.configurations)
-    for table in (tables.waiting, tables.memory, tables.cache):
-        assert table(found) is None
-    assert tables.losses(found, results) is None
-    # Nor is there any without a record.
-    results = new_run().results()
-    assert tables.results(curves(results.configurations)) is None
-    assert tables.choices(curves(results.configurations), results) is None
-
-
-def test_files_are_saved_by_one_script_that_lets_go_of_them_after_the_click():
-    scripts = {name: asset(name) for name in SCRIPTS}
-    assert [name for name, text in scripts.items() if "ObjectURL" in text] == ["save.js"]
-    assert "setTimeout(() => URL.revokeObjectURL(" in scripts["save.js"]

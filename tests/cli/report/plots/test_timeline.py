@@ -1,9 +1,8 @@
 from dataclasses import replace
 
-import polars as pl
 import pytest
 
-from pyscale.report.charts.timeline import MIDDLE_ONLY, timeline
+from pyscale.report.charts.timeline import timeline
 from pyscale.report.plots.timeline import timeline_rows
 
 
@@ -31,14 +30,6 @@ def test_it_says_who_waited_for_whom_on_lanes_that_are_grouped_by_node(rows):
     )
     assert row["lanes"] == ["node1 · 1", "node2 · 0"]
     assert row["nodes"] == ["node1", "node2"]
-
-
-def test_it_tells_where_only_middle_trials_are_shown(uneven, rows):
-    middle = [row["trial"] for row in rows if row["middle"]]
-    fewer = replace(uneven, timeline=uneven.timeline.filter(pl.col("trial").is_in(middle)))
-    assert MIDDLE_ONLY in timeline(fewer).description
-    assert MIDDLE_ONLY not in timeline(uneven).description
-    assert len(timeline_rows(fewer)) == 4
 
 
 def test_without_tasks_in_time_there_is_nothing_to_show(uneven):

@@ -7,7 +7,7 @@ import pytest
 
 from pyscale.analysis.referencemodel import Referred
 from pyscale.analysis.sidebyside import Side
-from pyscale.report.viewer.build import SideBySide, Source, comparison_table, letter, properties
+from pyscale.report.viewer.build import SideBySide, Source, comparison_table, properties
 from pyscale.report.viewer.sources import beside_references, source_of
 from pyscale.report.viewer.stages import LAYOUT, viewer
 
@@ -26,14 +26,6 @@ def cells(shown):
     return (cell for row in shown.rows for cell in row.cells if cell is not None)
 
 
-def test_a_single_stage_has_no_sum_over_stages(full):
-    own = source_of(full)
-    only = pl.col("stage") == "track"
-    side = Side(full.configurations.filter(only), frozenset(), full.losses.filter(only))
-    shown = viewer(SideBySide.of([Source(own.name, own.kind, side)]))
-    assert {row.labels["stage"] for row in shown.rows} == {"track"}
-
-
 def test_what_limits_one_run_is_not_said_of_another(full):
     own = source_of(full, alike=frozenset({"movie"}))
     both = viewer(SideBySide.of([own, replace(own, limits=())]))
@@ -46,10 +38,6 @@ def test_an_invalid_configuration_says_so_in_place_of_a_limit(broken):
     (cell,) = row_of(viewer(beside_references(broken)), "track", 4).cells
     assert cell.tag.text == "invalid"
     assert "is not the baseline's" in cell.tag.why
-
-
-def test_columns_are_named_by_letters():
-    assert [letter(place) for place in (0, 1, 25, 26)] == ["A", "B", "Z", "A1"]
 
 
 @pytest.mark.parametrize(

