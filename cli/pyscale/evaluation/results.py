@@ -32,7 +32,7 @@ from pyscale.evaluation.betweenpoints import between_points
 from pyscale.evaluation.cost import prices_of
 from pyscale.evaluation.origin import context_of
 from pyscale.evaluation.runline import next_runs
-from pyscale.planning.gridaxes import VERSIONS
+from pyscale.planning.gridaxes import VERSIONS, compares_trials
 from pyscale.planning.plan import Plan
 from pyscale.planning.traits import measures_alone, stands_apart
 from pyscale.references.files import all_references
@@ -56,6 +56,8 @@ from pyscale.store.manifest import build_manifest, write_manifest
 from pyscale.store.retrying import fails_again
 from pyscale.store.tables import build_tables, write_tables
 from pyscale.validation.judging import validation_of
+from pyscale_stages.registry import load_stage
+from pyscale_stages.timing import Call
 
 MATCHING = {"loader": matching_loading, "reconstruct": matching_reconstruct}
 """Finds references for ranks, by the kind of their work."""
@@ -107,11 +109,16 @@ def results_of(
     # points of a grid of loading by how fast and how diverse they are; and images that ranks
     # reconstruct by the components of an iteration.
     apart = run.plan.entries_that(stands_apart)
-    # A call of a model is no other in another version, whose times are compared as they are.
+    # A call of a model is no other in another version, whose times are compared as they are; and
+    # so are those of stages that time no calls.
     apart |= {
         trial.entry
         for trial in run.plan.trials
-        if (point := suite.stages[trial.entry].point) and point.keys() <= {*VERSIONS}
+        if (point := suite.stages[trial.entry].point)
+        and (
+            point.keys() <= {*VERSIONS}
+            or (compares_trials(suite) and Call not in load_stage(trial.stage).samples)
+        )
     }
 
     def find_grids(table: pl.DataFrame) -> tuple[GridFindings, ...]:
@@ -178,7 +185,7 @@ def results_of(
         ),
         measured=measured_points(measured_trials(tables.measures, trials)),
         versions=between_points(run.plan, manifest, tasks, trials)
-        if suite.versus in VERSIONS
+        if compares_trials(suite)
         else None,
     )
 

@@ -11,7 +11,7 @@ from pyscale.analysis.advice import Choice, Objective
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.experiments import ORDER, Experiment, experiments
 from pyscale.planning.grid import is_of
-from pyscale.planning.gridaxes import AXES_OF_ALL, DEVICE, version_axes
+from pyscale.planning.gridaxes import AXES_OF_ALL, DEVICE, bare, version_axes
 from pyscale.planning.ownstep import words_for
 from pyscale.planning.plan import Plan
 from pyscale.planning.resolve_grid import without_system
@@ -136,7 +136,7 @@ def _flags(settings: Mapping[str, Any], suite: Suite, only: Sequence[str]) -> li
     # What is measured alone may have no grid, and is refused values of its axes then.
     taken = {*AXES_OF_ALL}.union(*points)
     for axis, values in grid.items():
-        if axis not in taken:
+        if bare(axis) not in taken:
             continue
         told = [value if isinstance(value, str) else json.dumps(value) for value in values]
         words += ["--grid", f"{axis}={','.join(told)}"]

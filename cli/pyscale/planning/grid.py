@@ -26,6 +26,7 @@ from pyscale.planning.gridaxes import (
 from pyscale.planning.suite import ALL_CORES, GridValue, Suite, SuiteStage
 from pyscale_stages.contract import Device, Stage
 from pyscale_stages.registry import load_stage
+from pyscale_stages.wording import did_you_mean
 
 Point = dict[str, GridValue]
 NO_NAMES = {"/", "bin", "python", "python3", ".venv", "venv"}
@@ -51,7 +52,7 @@ def unfolded(
     is chosen.
     """
     with_grid = {entry for entry, step in suite.stages.items() if step.grid}
-    suite = _in_versions(suite, chosen, left_out)
+    suite, chosen = _side_by_side(suite, chosen, left_out)
     families = {
         entry: step
         for entry, step in suite.stages.items()
@@ -85,19 +86,32 @@ def unfolded(
     return suite.model_copy(update={"stages": stages})
 
 
-def _in_versions(suite: Suite, chosen: Grid, left_out: Set[str]) -> Suite:
-    """Give entries the versions that are chosen; what others read is the first version's output."""
-    axes = [axis for axis in VERSIONS if axis in chosen]
+def _side_by_side(suite: Suite, chosen: Grid, left_out: Set[str]) -> tuple[Suite, Grid]:
+    """Give entries the versions that are chosen, or one of them the values of a parameter.
+
+    What others read is the output of the first value. Returned are also the axes of the suite's
+    own grids among the chosen.
+    """
+    axes = [axis for axis in chosen if axis in VERSIONS or "." in axis]
     if not axes:
-        return suite
+        return suite, chosen
     if len(axes) > 1:
-        raise UserError(f"--grid {' and '.join(axes)}: versions differ in one of them, so give one")
-    axis, values = axes[0], tuple(chosen[axes[0]])
-    able = {
-        entry
-        for entry in suite.stages.keys() - left_out
-        if axis in known_axes(load_stage(suite.stage_name(entry)))
-    }
+        raise UserError(
+            f"--grid {' and '.join(axes)}: what stands side by side differs in one of them, so "
+            "give one"
+        )
+    values = tuple(chosen[axes[0]])
+    entry, _, axis = axes[0].rpartition(".")
+    if entry:
+        _refuse_unknown_parameter(suite, entry, axis)
+        chosen = {own: values for own, values in chosen.items() if own != axes[0]}
+        able = {entry} - left_out
+    else:
+        able = {
+            entry
+            for entry in suite.stages.keys() - left_out
+            if axis in known_axes(load_stage(suite.stage_name(entry)))
+        }
     first = {
         entry: f"{entry}_{_word(axis, values[0])}"
         for entry in able
@@ -109,14 +123,28 @@ def _in_versions(suite: Suite, chosen: Grid, left_out: Set[str]) -> Suite:
         grid = step.grid | ({axis: values} if entry in able else {})
         stages[entry] = step.model_copy(update={"inputs": inputs, "grid": grid})
     versus = axis if able and len(values) > 1 else suite.versus
-    return suite.model_copy(update={"stages": stages, "versus": versus})
+    return suite.model_copy(update={"stages": stages, "versus": versus}), chosen
+
+
+def _refuse_unknown_parameter(suite: Suite, entry: str, parameter: str) -> None:
+    """Raise where a suite has no such entry, or its stage no such parameter."""
+    named = f"--grid {entry}.{parameter}: the suite {suite.name} has no stage {entry!r}"
+    if entry not in suite.stages:
+        raise UserError(f"{named}; {did_you_mean(entry, list(suite.stages))}")
+    stage = load_stage(suite.stage_name(entry))
+    if parameter not in stage.params.model_fields:
+        raise UserError(
+            f"--grid {entry}.{parameter}: {stage.name} has no parameter {parameter!r}; "
+            f"{did_you_mean(parameter, list(stage.params.model_fields))}"
+        )
 
 
 def is_of(suite: Suite, file: Suite) -> bool:
     """Whether unfolding a suite's file can have made a suite, whichever values were chosen."""
     axes = {step.family: frozenset(step.point) for step in suite.stages.values() if step.family}
     counted = {entry for entry, step in file.stages.items() if step.threads == ALL_CORES}
-    if suite.versus in VERSIONS:
+    if not any(suite.versus in step.grid for step in file.stages.values()):
+        # The values that stand side by side were chosen.
         suite, file = (one.model_copy(update={"versus": None}) for one in (suite, file))
     return _folded(suite, axes, counted) == _folded(file, axes, counted)
 

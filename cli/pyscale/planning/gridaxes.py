@@ -38,6 +38,19 @@ def version_axes(stage: Stage) -> tuple[str, ...]:
     return VERSIONS if shares_windows(stage.name) and not stage.runs_outside else ()
 
 
+def bare(axis: str) -> str:
+    """An axis without the entry that may be named before its dot."""
+    return axis.rpartition(".")[2]
+
+
+def compares_trials(suite: Suite) -> bool:
+    """Whether values of `versus` are compared by the times of their trials, run one by one.
+
+    Others are compared at each value of `against`, by the calls that a stage times.
+    """
+    return suite.versus is not None and (suite.versus in VERSIONS or suite.against is None)
+
+
 def version_at(stage: Stage, point: Mapping[str, GridValue]) -> tuple[str, Path] | None:
     """Axis and file of the version that a stage has at a point; None is that of the run."""
     for axis in version_axes(stage):
@@ -52,7 +65,8 @@ def refuse_unknown_axes(suite: Suite, families: Mapping[str, SuiteStage], chosen
     if chosen and not families:
         raise UserError(
             f"the suite {suite.name} has no grid, so {' and '.join(chosen)} cannot be set: leave "
-            "out --grid and the setting grid, or run another suite"
+            "out --grid and the setting grid, name a parameter with its stage, as in "
+            "register_denoise.backend=ants,fft, or run another suite"
         )
     known = {entry: known_axes(load_stage(suite.stage_name(entry))) for entry in families}
     for entry, step in families.items():

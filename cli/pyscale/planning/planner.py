@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pyscale.errors import UserError
-from pyscale.planning.gridaxes import VERSIONS
+from pyscale.planning.gridaxes import compares_trials
 from pyscale.planning.plan import OwnData, Plan, Trial
 from pyscale.planning.planentry import Dataset, EntryPlan, Sources
 from pyscale.planning.sites import Site
@@ -127,7 +127,7 @@ def _beside(suite: Suite, entry: str, block: int, repeats: int, measured: Set[st
     """Entry whose output at the same N that of a trial is set beside."""
     # The same work gives the same in every block. Of versions it is compared one block later, which
     # leaves their order to chance: one that always ran first would pay for a slow start.
-    which = min(2, repeats) if suite.versus in VERSIONS else 1
+    which = min(2, repeats) if compares_trials(suite) else 1
     other = suite.stages[entry].beside if block == which else None
     return other if other in measured else None
 

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from pyscale.console import talk
 from pyscale.errors import UserError
 from pyscale.planning.grid import Cores, unfolded
-from pyscale.planning.gridaxes import AXES_OF_ALL, DEVICE, THREADS, WHOLE, Grid
+from pyscale.planning.gridaxes import AXES_OF_ALL, DEVICE, THREADS, WHOLE, Grid, bare
 from pyscale.planning.joboptions import asked_at, speaks_of_gpus
 from pyscale.planning.placement import is_apple_silicon, visible_gpus
 from pyscale.planning.sites import Site
@@ -62,7 +62,7 @@ def _refuse_axes_in_vain(found: Suite, settings: Settings, only: Sequence[str]) 
     """Raise where nothing that is measured takes the values that were chosen of a parameter."""
     steps = [step for entry, step in found.stages.items() if {entry, step.family} & {*only}]
     of_points = {axis for step in steps for axis in step.point}
-    in_vain = [axis for axis in settings.grid if axis not in {*AXES_OF_ALL, *of_points}]
+    in_vain = [axis for axis in settings.grid if bare(axis) not in {*AXES_OF_ALL, *of_points}]
     if steps and in_vain:
         raise UserError(
             f"no entry chosen by --only of the suite {found.name} has a grid with "

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from pyscale.errors import UserError
-from pyscale.planning.gridaxes import VERSIONS
+from pyscale.planning.gridaxes import compares_trials
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.suite import MOVIE, PLACE, SLIDES, TRUTH, Suite, SuiteStage
 from pyscale.planning.traits import DATA
@@ -229,7 +229,7 @@ def block_order(
         configurations += [(entry, sweep.feeding) for entry in suite.stages if entry in feeding]
     versions: dict[tuple[str, int], list[tuple[str, int]]] = {}
     for entry, n in configurations:
-        together = suite.stages[entry].beside if suite.versus in VERSIONS else None
+        together = suite.stages[entry].beside if compares_trials(suite) else None
         versions.setdefault((together or entry, n), []).append((entry, n))
     pairs = list(versions.values())
     chance = random.Random(f"{seed}/{block}")

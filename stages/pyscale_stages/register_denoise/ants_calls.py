@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from pyscale_stages.register_denoise.frames import FloatImage
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
-from pyscale_stages.register_denoise.transforms import LinearTransform, image_centre
+from pyscale_stages.register_denoise.transforms import (
+    Correction,
+    LinearTransform,
+    background,
+    image_centre,
+)
 from pyscale_stages.validarea import Mask
 
 LARGEST_SEED = 2**31 - 1
-BACKGROUND_PERCENTILE = 1
-"""Of a frame's values. The edge's values in place of it would draw cells out into streaks."""
 LIKENESS_BLOCK_PX = 4
 """Side of the blocks whose means are correlated: they average out most of the noise."""
 
@@ -23,21 +27,9 @@ class RegistrationFailed(Exception):  # noqa: N818 - what happened, not a defect
     """ANTs found no transform for a pair of frames."""
 
 
-@dataclass(frozen=True)
-class Correction:
-    """The transform that ANTs found for one frame.
-
-    `files`: as ANTs wrote it, in the order that `move` needs. The warp's lengths are 0 without a
-    deformation. Correlations with the reference, of the moved frame and where it was, are None
-    where nothing was registered.
-    """
-
-    linear: LinearTransform
-    files: tuple[str, ...] = ()
-    warp_max_px: float = 0.0
-    warp_mean_px: float = 0.0
-    correlation: float | None = None
-    correlation_unmoved: float | None = None
+def is_here() -> bool:
+    """Whether ANTs is installed, without importing it."""
+    return find_spec("ants") is not None
 
 
 def set_seed(seed: int) -> None:
@@ -105,8 +97,7 @@ def move(images: list[FloatImage], files: tuple[str, ...]) -> tuple[list[FloatIm
     The rest is filled with the channel's background: 0 would lie far below a camera's offset, and a
     segmentation that scales a frame by its percentiles would lose the dim cells.
     """
-    fills = [float(np.percentile(image, BACKGROUND_PERCENTILE)) for image in images]
-    moved = [_moved(image, files, fill) for image, fill in zip(images, fills, strict=True)]
+    moved = [_moved(image, files, background(image)) for image in images]
     return moved, _moved(np.ones_like(images[0]), files, fill=0.0) >= 0.5
 
 

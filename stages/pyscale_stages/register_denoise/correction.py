@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,21 +12,23 @@ import numpy as np
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.register_denoise.ants_calls import (
-    Correction,
-    RegistrationFailed,
-    move,
-    register,
-    write_transform,
-)
+from pyscale_stages.register_denoise import ants_calls, translation
+from pyscale_stages.register_denoise.ants_calls import RegistrationFailed
 from pyscale_stages.register_denoise.denoisers import Fallback, denoise
 from pyscale_stages.register_denoise.frames import FloatImage, as_dtype, output_dtype
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
-from pyscale_stages.register_denoise.transforms import LinearTransform, Status, is_doubtful
+from pyscale_stages.register_denoise.transforms import (
+    Correction,
+    LinearTransform,
+    Status,
+    is_doubtful,
+)
 from pyscale_stages.validarea import Mask
 
 NOWHERE = LinearTransform()
 IDENTITY = Correction(NOWHERE)
+LoadAnts = Callable[[], bool]
+"""Import ANTs and seed it; false where it is not installed."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,10 @@ def correct_frame(
     reference: FloatImage | None,
     params: RegisterDenoiseParams,
     movie_path: Path,
+    *,
+    load_ants: LoadAnts,
 ) -> CorrectedFrame:
-    """Correct one frame by itself.
+    """Correct one frame by itself; `load_ants` is called before ANTs registers it.
 
     Registration sees the raw pixels, so that transforms do not depend on the denoising;
     denoising sees them before interpolation makes the noise of neighbouring pixels alike.
@@ -75,7 +80,9 @@ def correct_frame(
     # ANTs leaves its transforms in files; a folder for each frame keeps them apart.
     with TemporaryDirectory(prefix="pyscale_ants_") as scratch:
         try:
-            correction, status = _found(frame, index, reference, params, Path(scratch))
+            correction, status = _found(
+                frame, index, reference, params, Path(scratch), load_ants=load_ants
+            )
         except RegistrationFailed as failure:
             raise BadInput(
                 f"ANTs cannot register frame {index} of {movie_path} to frame {to} by "
@@ -83,8 +90,8 @@ def correct_frame(
                 "transform"
             ) from failure
         # A step between neighbours moves nothing until it is added to those before it.
-        files = () if params.adds_up else correction.files
-        pixels, seen, fallbacks = _corrected(frame, files, params)
+        by = IDENTITY if params.adds_up else correction
+        pixels, seen, fallbacks = _corrected(frame, by, params)
     return CorrectedFrame(
         pixels=pixels,
         seen=seen,
@@ -106,6 +113,8 @@ def _found(
     reference: FloatImage | None,
     params: RegisterDenoiseParams,
     scratch: Path,
+    *,
+    load_ants: LoadAnts,
 ) -> tuple[Correction, Status]:
     """The transform of a frame and why it has it."""
     # ANTs moves even the reference frame a little, and one of one value by any amount.
@@ -117,18 +126,38 @@ def _found(
     # The frame before may have one value everywhere; a reference frame that has was refused.
     if np.ptp(image) == 0 or np.ptp(reference) == 0:
         return IDENTITY, "constant"
-    found = register(reference, image, params, scratch)
+    found, status = _registered(reference, image, params, scratch, load_ants=load_ants)
+    if found is None:
+        return IDENTITY, "doubtful"
     if is_doubtful(found, (reference.shape[0], reference.shape[1])):
         return replace(IDENTITY, correlation=found.correlation), "doubtful"
-    return found, "registered"
+    return found, status
+
+
+def _registered(
+    reference: FloatImage,
+    image: FloatImage,
+    params: RegisterDenoiseParams,
+    scratch: Path,
+    *,
+    load_ants: LoadAnts,
+) -> tuple[Correction | None, Status]:
+    """What the backend finds; None where the FFT is not sure and there is no ANTs to ask."""
+    if params.backend == "fft":
+        found = translation.register(reference, image)
+        if found is not None or not load_ants():
+            return found, "registered"
+        return ants_calls.register(reference, image, params, scratch), "handed_over"
+    return ants_calls.register(reference, image, params, scratch), "registered"
 
 
 def _corrected(
-    frame: Pixels, files: tuple[str, ...], params: RegisterDenoiseParams
+    frame: Pixels, correction: Correction, params: RegisterDenoiseParams
 ) -> tuple[Pixels, Mask, tuple[Fallback | None, ...]]:
     dtype = output_dtype(frame.dtype)
     seen = np.ones(frame.shape[1:], dtype=bool)
-    if params.denoiser == "none" and not files:
+    moves = bool(correction.files) or correction.linear != NOWHERE
+    if params.denoiser == "none" and not moves:
         return frame.astype(dtype), seen, ()
     images = [raw.astype(np.float32) for raw in frame]
     fallbacks: tuple[Fallback | None, ...] = ()
@@ -136,15 +165,18 @@ def _corrected(
         denoised = [denoise(image, params) for image in images]
         images = [one.pixels for one in denoised]
         fallbacks = tuple(one.fallback for one in denoised)
-    if files:
-        images, seen = move(images, files)
+    if correction.files:
+        images, seen = ants_calls.move(images, correction.files)
+    elif moves:
+        images, seen = translation.move(images, correction.linear)
     return np.stack([as_dtype(image, dtype) for image in images]), seen, fallbacks
 
 
 class Composition:
     """Where the specimen has drifted since frame 0, added up alike in a task and in `merge`."""
 
-    def __init__(self) -> None:
+    def __init__(self, params: RegisterDenoiseParams) -> None:
+        self._backend = params.backend
         self._so_far = NOWHERE
 
     def placed(self, frame: CorrectedFrame) -> CorrectedFrame:
@@ -154,14 +186,23 @@ class Composition:
         if self._so_far == NOWHERE:
             return frame
         images = [channel.astype(np.float32) for channel in frame.pixels]
-        height, width = frame.pixels.shape[1:]
-        with TemporaryDirectory(prefix="pyscale_ants_") as scratch:
-            file = Path(scratch) / "sum.mat"
-            write_transform(self._so_far, (height, width), file)
-            moved, seen = move(images, (str(file),))
+        if self._backend == "fft":
+            moved, seen = translation.move(images, self._so_far)
+        else:
+            moved, seen = _moved_by_ants(images, self._so_far)
         dtype = frame.pixels.dtype
         return CorrectedFrame(
             pixels=np.stack([as_dtype(image, dtype) for image in moved]),
             seen=seen,
             row=frame.row | asdict(self._so_far),
         )
+
+
+def _moved_by_ants(
+    images: list[FloatImage], linear: LinearTransform
+) -> tuple[list[FloatImage], Mask]:
+    height, width = images[0].shape
+    with TemporaryDirectory(prefix="pyscale_ants_") as scratch:
+        file = Path(scratch) / "sum.mat"
+        ants_calls.write_transform(linear, (height, width), file)
+        return ants_calls.move(images, (str(file),))

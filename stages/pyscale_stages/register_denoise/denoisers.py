@@ -28,8 +28,8 @@ WAVELET_LEVELS = 3
 """Deeper levels hold what is shown; their noise is small."""
 MIN_SIDE_PX = 16
 """Sides of an image that noise can be told from; the wavelet has 8 taps."""
-SHIFTS_PX = 2
-"""Mean over all shifts by up to so much along each axis: wavelets alone leave blocks."""
+EDGE_PX = 16
+"""Of the image, mirrored around it: the transform takes its opposite sides for neighbours."""
 Fallback = Literal["even", "none"]
 """Noise that does not grow with brightness, or none that can be estimated."""
 WHAT_WAS_DONE: dict[Fallback, tuple[str, str]] = {
@@ -135,7 +135,7 @@ def import_denoiser(params: RegisterDenoiseParams) -> None:
         import scipy.stats  # noqa: F401
 
         # scikit-image loads a module when a name of it is asked for.
-        from skimage.restoration import cycle_spin  # noqa: F401
+        from skimage.restoration import estimate_sigma  # noqa: F401
 
 
 def denoise(image: FloatImage, params: RegisterDenoiseParams) -> Denoised:
@@ -184,16 +184,31 @@ def _of_even_noise(image: Image) -> Image | None:
 
 
 def _wavelet(image: Image, sigma: float) -> Image:
-    """Hard thresholds of BayesShrink (Chang et al. 2000): soft ones darken the brightest more."""
+    """Hard thresholds of BayesShrink (Chang et al. 2000): soft ones darken the brightest more.
+
+    The stationary transform is the mean over all shifts in one: wavelets alone leave blocks.
+    """
     import pywt
-    from skimage.restoration import cycle_spin, denoise_wavelet
 
     levels = min(WAVELET_LEVELS, pywt.dwtn_max_level(image.shape, WAVELET))
-    options = {"sigma": sigma, "wavelet": WAVELET, "mode": "hard", "wavelet_levels": levels}
-    denoised: Image = cycle_spin(
-        image, denoise_wavelet, max_shifts=SHIFTS_PX, func_kw=options, workers=1
-    )
-    return denoised
+    # Sides must be multiples of this.
+    step = 2**levels
+    beyond = [(EDGE_PX, EDGE_PX + -(side + 2 * EDGE_PX) % step) for side in image.shape]
+    padded = np.pad(image.astype(np.float32), beyond, mode="symmetric")
+    coarse, *details = pywt.swt2(padded, WAVELET, levels, trim_approx=True)
+    kept = [tuple(_thresholded(part, sigma**2) for part in level) for level in details]
+    denoised = pywt.iswt2([coarse, *kept], WAVELET)
+    height, width = image.shape
+    inside = denoised[EDGE_PX : EDGE_PX + height, EDGE_PX : EDGE_PX + width]
+    return np.asarray(inside, np.float64)
+
+
+def _thresholded(details: FloatImage, variance: float) -> FloatImage:
+    import pywt
+
+    of_signal = float(np.square(details).mean(dtype=np.float64)) - variance
+    threshold = variance / np.sqrt(max(of_signal, float(np.finfo(float).eps)))
+    return np.asarray(pywt.threshold(details, threshold, "hard"))
 
 
 def _ants(image: FloatImage) -> FloatImage:

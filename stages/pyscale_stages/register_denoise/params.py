@@ -18,6 +18,11 @@ class RegisterDenoiseParams(StageParams):
     """What is done to each frame; the defaults of the registration are ANTs' own."""
 
     registration: bool = Field(True, description="Register every frame to the reference frame")
+    backend: Literal["ants", "fft"] = Field(
+        "ants",
+        description="What finds the transforms: ANTs, or for translations an FFT, many times "
+        "faster, which hands over to ANTs where it is not sure",
+    )
     transform: Literal["Translation", "Rigid", "Affine", "SyN"] = Field(
         "Translation", description="Kind of transform; SyN is an Affine followed by a deformation"
     )
@@ -81,6 +86,11 @@ class RegisterDenoiseParams(StageParams):
                 "reference is previous, but deformations cannot be added up: use the transform "
                 "Translation, Rigid or Affine"
             )
+        if self.backend == "fft" and self.transform != "Translation":
+            raise ValueError(
+                "backend is fft, which finds nothing but shifts: set the transform to Translation, "
+                f"or the backend to ants for {self.transform}"
+            )
         if not self.registration and self.denoiser == "none":
             raise ValueError(
                 "registration is off and denoiser is none: switch registration on, or choose "
@@ -106,12 +116,17 @@ DENOISERS = {
 
 
 def method(params: RegisterDenoiseParams, _device: Device) -> Method:
-    """ANTs' registration by the transform, and the denoiser."""
+    """The registration by its backend, and the denoiser."""
     names, packages, cites = [], [], []
-    if params.registration:
+    by_ants = params.registration and params.backend == "ants"
+    if params.registration and not by_ants:
+        names.append("FFT Translation")
+        packages.append("scipy")
+        cites += ["baker2004", "virtanen2020"]
+    if by_ants:
         names.append(f"ANTs {params.transform}")
         cites += ["avants2011", *(["avants2008"] if params.transform == "SyN" else [])]
-    if params.registration or params.denoiser == "ants":
+    if by_ants or params.denoiser == "ants":
         packages.append("antspyx")
         cites.append("tustison2021")
     if params.denoiser != "none":

@@ -17,7 +17,7 @@ from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import PackedFrames, write_pages
 from pyscale_stages.parquet import write_tables
 from pyscale_stages.register_denoise.agreement import check
-from pyscale_stages.register_denoise.ants_calls import set_seed
+from pyscale_stages.register_denoise.ants_calls import is_here, set_seed
 from pyscale_stages.register_denoise.correction import (
     Composition,
     CorrectedFrame,
@@ -40,6 +40,7 @@ from pyscale_stages.register_denoise.transforms import (
     read_transforms,
     table_of,
 )
+from pyscale_stages.register_denoise.translation import import_libraries
 from pyscale_stages.task import Task
 from pyscale_stages.validarea import VALID_FILE, Mask, beside, refuse_other
 from pyscale_stages.windows import ordered_windows
@@ -60,19 +61,21 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
     frames = task.read_frames(movie, (start, stop))
     first = next(frames)
     _load(task)
-    with task.span("compute"):
-        if params.registration:
-            set_seed(task.spec.seed)
     # A window that is not the whole movie cannot know how far it has drifted before.
-    composition = Composition() if params.adds_up and stop - start == movie.n_frames else None
+    composition = Composition(params) if params.adds_up and stop - start == movie.n_frames else None
     fallbacks: list[Fallback | None] = []
+
+    def load_ants() -> bool:
+        return _loaded_ants(task)
 
     def corrected_frames() -> Iterator[CorrectedFrame]:
         nonlocal reference
         each = task.progress(chain([first], frames), stop - start, "registering")
         for index, frame in enumerate(each, start):
             with task.span("compute"):
-                corrected = correct_frame(frame, index, reference, params, movie.path)
+                corrected = correct_frame(
+                    frame, index, reference, params, movie.path, load_ants=load_ants
+                )
                 fallbacks.extend(corrected.fallbacks)
                 if params.adds_up:
                     reference = driving_channel(frame, params)
@@ -85,7 +88,10 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
     with task.span("write"):
         shape = output_shape(movie, stop - start)
         transforms = _write(task, corrected_frames(), shape, output_dtype(movie.dtype))
-        for warning in (*doubts(transforms, params), *noise_warnings(fallbacks)):
+        for warning in (
+            *doubts(transforms, params, has_ants=is_here()),
+            *noise_warnings(fallbacks),
+        ):
             task.warn_of(warning)
         task.write_window((start, stop), movie.n_frames)
 
@@ -97,8 +103,24 @@ def _load(task: Task[RegisterDenoiseParams]) -> None:
         import tifffile  # noqa: F401
 
         import_denoiser(params)
-        if params.registration:
-            import ants  # noqa: F401
+        if params.registration and params.backend == "fft":
+            import_libraries()
+    if params.registration and params.backend == "ants":
+        _load_ants(task)
+
+
+def _load_ants(task: Task[RegisterDenoiseParams]) -> None:
+    with task.span("import"):
+        import ants  # noqa: F401
+    with task.span("compute"):
+        set_seed(task.spec.seed)
+
+
+def _loaded_ants(task: Task[RegisterDenoiseParams]) -> bool:
+    """Load ANTs for a frame that is handed over to it; false where it is not installed."""
+    if is_here():
+        _load_ants(task)
+    return is_here()
 
 
 def merge(task: Task[RegisterDenoiseParams]) -> None:
@@ -130,7 +152,7 @@ def merge(task: Task[RegisterDenoiseParams]) -> None:
     )
     # One window is the whole movie, and was moved when it was registered.
     if params.adds_up and len(windows) > 1:
-        corrected = map(Composition().placed, corrected)
+        corrected = map(Composition(params).placed, corrected)
     _write(task, corrected, output_shape(first, movie_frames), first.dtype)
     task.write_whole(windows[0][1])
     task.count(frames=movie_frames)
@@ -172,7 +194,7 @@ def _write(
 
 STAGE = Stage(
     name="register_denoise",
-    summary="every frame registered to a reference frame with ANTs, and denoised",
+    summary="every frame registered to a reference frame with ANTs or by FFT, and denoised",
     params=RegisterDenoiseParams,
     inputs=(Slot("frames", "movie to correct: OME-TIFF, or a folder of TIFF frames"),),
     output=FRAMES_FILE,
@@ -181,7 +203,7 @@ STAGE = Stage(
     determinism=(
         "same bytes with one thread, whatever the window; with more threads ANTs sums its metric "
         "in a changing order, which moved the corners of a frame of 201 x 199 pixels by up to "
-        "0.05 px (Translation), 0.8 px (Rigid) and 3.2 px (Affine, SyN); wavelet and nlm always "
+        "0.05 px (Translation), 0.8 px (Rigid) and 3.2 px (Affine, SyN); wavelet and fft always "
         "use one thread"
     ),
     run=run,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,18 +24,16 @@ import polars as pl
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.parquet import read_table
+from pyscale_stages.register_denoise.frames import FloatImage
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.warned import Warned
 
-if TYPE_CHECKING:
-    from pyscale_stages.register_denoise.ants_calls import Correction
-
-
 TRANSFORMS_FILE = "transforms.parquet"
 
-Status = Literal["registered", "reference", "constant", "doubtful", "not_registered"]
-"""Why a frame has its transform; all but the first stand for the identity.
+Status = Literal["registered", "handed_over", "reference", "constant", "doubtful", "not_registered"]
+"""Why a frame has its transform; all but the first two stand for the identity.
 
+"handed_over" is a frame that ANTs registered since the FFT was not sure of its shift,
 "reference" is the reference frame itself, "constant" a frame of one value everywhere, which
 cannot be registered to anything, "doubtful" one whose transform was hardly drift (see
 `doubts`), "not_registered" any frame where registration was off.
@@ -48,8 +46,14 @@ MIN_CORRELATION = 0.5
 On synthetic movies of cells that wander, drift errors grow from tenths of a pixel at 0.9 to
 pixels at 0.5, and to tens of pixels below.
 """
+HANDED_OVER = (
+    "were registered by ANTs: a shift found by FFT does not explain them; where the specimen turns "
+    "or is stretched, set backend to ants and transform to Rigid or Affine"
+)
 MAX_AREA_CHANGE = 2.0
 """One specimen hardly shows at twice or half its size."""
+BACKGROUND_PERCENTILE = 1
+"""Of a frame's values. The edge's values in place of it would draw cells out into streaks."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,28 @@ class LinearTransform:
     def determinant(self) -> float:
         """Area of the input that one pixel of the output shows, in pixels."""
         return self.m00 * self.m11 - self.m01 * self.m10
+
+
+@dataclass(frozen=True)
+class Correction:
+    """The transform that was found for one frame.
+
+    `files`: as ANTs wrote it, in the order that its `move` needs; none from the FFT. The warp's
+    lengths are 0 without a deformation. Correlations with the reference, of the moved frame and
+    where it was, are None where nothing was registered.
+    """
+
+    linear: LinearTransform
+    files: tuple[str, ...] = ()
+    warp_max_px: float = 0.0
+    warp_mean_px: float = 0.0
+    correlation: float | None = None
+    correlation_unmoved: float | None = None
+
+
+def background(image: FloatImage) -> float:
+    """What fills the part of a channel that the camera did not see."""
+    return float(np.percentile(image, BACKGROUND_PERCENTILE))
 
 
 def image_centre(shape_yx: tuple[int, int]) -> Points:
@@ -146,8 +172,10 @@ def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
     return unlike or too_far or not 1 / MAX_AREA_CHANGE <= area <= MAX_AREA_CHANGE
 
 
-def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[Warned]:
-    """Count the frames that were not registered although it was asked for, by reason, also none."""
+def doubts(
+    transforms: pl.DataFrame, params: RegisterDenoiseParams, *, has_ants: bool
+) -> list[Warned]:
+    """Count the frames that were not registered as it was asked for, by reason, also none."""
     if params.adds_up:
         left = "were moved like the frame before them"
         constant = "they have one value everywhere, or the frame before them has,"
@@ -164,14 +192,18 @@ def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[Warn
             "specimen changes over the movie, set reference to previous, or choose a "
             "reference_frame nearer to the frames"
         )
+    if params.backend == "fft" and not has_ants:
+        doubtful += "; antspyx, which would register them, is not installed"
     reasons = {
-        "constant": ("constant-frames", f"{constant} in channel {params.channel}"),
-        "doubtful": ("unregistered-frames", doubtful),
+        "constant": ("constant-frames", f"{left}: {constant} in channel {params.channel}"),
+        "doubtful": ("unregistered-frames", f"{left}: {doubtful}"),
     }
+    if params.backend == "fft":
+        reasons["handed_over"] = ("handed-over-frames", HANDED_OVER)
     return [
         Warned(
             code=code,
-            text=f"{left}: {reason}",
+            text=reason,
             concerned=transforms["status"].eq(status).sum(),
             seen=len(transforms),
             # A frame of one value has nothing that could have moved.

@@ -82,6 +82,57 @@ class TestEntries:
                 in_versions(chosen, suite)
 
 
+BACKENDS = {"register_denoise.backend": ("ants", "fft")}
+
+
+class TestOneParameter:
+    def test_its_stage_has_an_entry_for_each_value_and_others_read_what_the_first_left(self):
+        found = in_versions(BACKENDS)
+        ants, fft = (found.stages[f"register_denoise_{name}"] for name in ("ants", "fft"))
+        assert (ants.params["backend"], fft.params["backend"]) == ("ants", "fft")
+        assert (ants.beside, fft.beside) == (None, "register_denoise_ants")
+        assert found.stages["segment"].inputs == {"frames": "register_denoise_ants"}
+        assert found.versus == "backend"
+        assert is_of(found, PIPELINE)
+        assert not is_of(found, load_suite("labels"))
+
+    def test_bounds_and_truth_hold_for_each(self):
+        found = in_versions(
+            {"register_nuclei.backend": ("ants", "fft")}, load_suite("quality")
+        ).stages
+        ants, fft = found["register_nuclei_ants"], found["register_nuclei_fft"]
+        assert ants.at_most == fft.at_most != {}
+        assert ants.truth == fft.truth == "camera"
+        assert found["segment_registered"].inputs == {"frames": "register_nuclei_ants"}
+
+    def test_its_trials_run_one_after_the_other_and_outputs_are_compared(self, dataset, tmp_path):
+        suite = in_versions(BACKENDS)
+        plan = plan_of(suite, dataset, tmp_path, (1,), (), repeats=6, grid=BACKENDS)
+        entries = [trial.entry for trial in plan.trials]
+        for block in range(6):
+            at = [entries.index(f"register_denoise_{name}", 5 * block) for name in ("ants", "fft")]
+            assert abs(at[0] - at[1]) == 1
+        assert plan.compared == {"register_denoise_fft": "register_denoise_ants"}
+        assert beside(plan.trials) == {"register_denoise_fft-n1-b2": "register_denoise_ants-n1-b1"}
+        assert "--grid register_denoise.backend=ants,fft" in repeat_line(plan)
+
+    def test_one_value_leaves_the_entry_its_name(self):
+        found = in_versions({"register_denoise.backend": ("fft",)})
+        assert [*found.stages] == [*PIPELINE.stages]
+        assert found.stages["register_denoise"].params["backend"] == "fft"
+
+    def test_what_cannot_be_is_refused(self, pythons):
+        for chosen in (
+            {"registration.backend": ("ants", "fft")},
+            {"register_denoise.backnd": ("ants", "fft")},
+            {"register_denoise.backend": ("ants", "fast")},
+            {"register_denoise.device": ("cpu", "cuda")},
+            BACKENDS | {"python": pythons},
+        ):
+            with refused(UserError):
+                in_versions(chosen)
+
+
 class TestTrials:
     def test_they_run_in_their_python_and_no_other_reads_the_later_ones(
         self, plan_versions, pythons

@@ -15,6 +15,7 @@ CHOICES = {
     "register_denoise": [
         {"transform": "SyN", "denoiser": "ants"},
         {"denoiser": "ants"},
+        {"backend": "fft"},
     ],
     "segment": [{"model": "cyto3"}, {"model": "cpsam"}, {"model": "mine"}],
     "track": [{"backend": "overlap"}, {"backend": "trackmate"}],

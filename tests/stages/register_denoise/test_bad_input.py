@@ -24,6 +24,9 @@ def tiny(pixels):
         ),
         pytest.param(np.asarray, {"iterations": [10]}, id="same number of levels, but name"),
         pytest.param(np.asarray, {"transform": "Similarity"}, id="Translation, Rigid, Affine or"),
+        pytest.param(
+            np.asarray, {"backend": "fft", "transform": "Rigid"}, id="finds nothing but shifts"
+        ),
         pytest.param(np.asarray, {"reference_frame": -1}, id="greater than or equal to 0"),
         pytest.param(np.asarray, {"sampling_fraction": 0}, id="greater than 0"),
         pytest.param(np.asarray, {"shrink_factors": [0, 4, 2, 1]}, id="greater than or equal to 1"),

@@ -51,6 +51,16 @@ def test_the_brightest_tenth_stays_as_bright(specimen):
     assert abs(error[bright].mean()) < 0.02 * np.ptp(clean)
 
 
+def test_where_the_frame_begins_makes_no_difference_to_what_is_denoised(specimen):
+    frame = seen_by_a_camera(specimen(SHAPE))
+    whole, later = (
+        denoise(pixels, RegisterDenoiseParams()).pixels for pixels in (frame, frame[2:, 4:])
+    )
+    noise = np.std(frame - whole)
+    inner = (slice(24, -24),) * 2
+    assert np.std((whole[2:, 4:] - later)[inner]) < 0.08 * noise
+
+
 def test_even_noise_about_negative_values_is_taken_out_and_said(specimen):
     clean = specimen(SHAPE) - 5000
     frame = (clean + np.random.default_rng(0).normal(0, 60, SHAPE)).astype(np.float32)

@@ -62,6 +62,8 @@ def test_the_same_seed_gives_the_same_bytes_and_leaves_no_scratch_file_of_ants(
         {"reference_frame": 3, "denoiser": "ants"},
         {"denoiser": "ants"},
         {"reference": "previous", "transform": "Rigid", "denoiser": "wavelet"},
+        {"backend": "fft", "denoiser": "wavelet"},
+        {"backend": "fft", "reference": "previous"},
     ],
     ids=str,
 )
@@ -176,9 +178,10 @@ def test_denoising_alone_moves_nothing(bench, drifting_movie):
 
 
 @pytest.mark.slow
-def test_ants_is_not_imported_where_nothing_needs_it(tmp_path, drifting_movie):
+@pytest.mark.parametrize("chosen", [{"registration": False}, {"backend": "fft"}], ids=str)
+def test_ants_is_not_imported_where_nothing_needs_it(tmp_path, drifting_movie, chosen):
     params = tmp_path / "params.json"
-    params.write_text(json.dumps({"registration": False}))
+    params.write_text(json.dumps(chosen))
     line = ["register_denoise", "run", "--input", str(drifting_movie)]
     line += ["--output", str(tmp_path / "out"), "--params", str(params)]
     program = (

@@ -78,7 +78,8 @@ def found(correlation=0.9, unmoved=0.6, **linear):
 
 def doubts_about(*statuses):
     rows = [{"frame": 5 + i, "status": status} for i, status in enumerate(statuses)]
-    found = doubts(table_of(rows), RegisterDenoiseParams(reference_frame=2, channel=1))
+    params = RegisterDenoiseParams(reference_frame=2, channel=1)
+    found = doubts(table_of(rows), params, has_ants=True)
     return [warning.sentence for warning in found if warning.is_said]
 
 

@@ -1,0 +1,183 @@
+"""The backend fft: what it finds, and what it hands over to ANTs."""
+
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+import tifffile
+from scipy import ndimage
+
+from pyscale_stages.register_denoise import ants_calls, translation
+from pyscale_stages.register_denoise.transforms import LinearTransform
+from pyscale_stages.synth.drift import drift_path
+from pyscale_stages.synth.movie import SynthParams, render_frames
+
+SHAPE = (192, 256)
+SHIFTS = ((4.3, -2.6), (-7.45, 9.2), (0.5, 0.25), (-12.75, -8.1))
+
+
+def rotated(image, degrees):
+    return ndimage.rotate(image, degrees, reshape=False, order=3, mode="reflect")
+
+
+def photons_of(image, shift, seed, margin=16):
+    """What a camera counts of an image that moved by a shift."""
+    cut = slice(margin, -margin)
+    moved = ndimage.shift(image.astype(float), shift, order=3)[cut, cut].clip(0)
+    return np.random.default_rng(seed).poisson(moved).astype(np.float32)
+
+
+def errors_px(reference, frames, shifts):
+    """Distance of each frame's shift from the true one."""
+    found = [translation.register(reference, frame) for frame in frames]
+    assert None not in found
+    at = np.array([(one.linear.ty_px, one.linear.tx_px) for one in found])
+    return np.linalg.norm(at - np.array(shifts), axis=1)
+
+
+def test_shifts_of_a_specimen_without_noise_are_found_to_a_hundredth_of_a_pixel(specimen):
+    frames = [specimen(SHAPE, shift) for shift in SHIFTS]
+    assert errors_px(specimen(SHAPE), frames, SHIFTS).max() < 0.01
+
+
+def test_shifts_under_a_cameras_noise_are_found(specimen, noisy):
+    frames = [noisy(specimen(SHAPE, shift), 1 + at) for at, shift in enumerate(SHIFTS)]
+    reference = noisy(specimen(SHAPE), 0)
+    floats = [frame.astype(np.float32) for frame in frames]
+    assert errors_px(reference.astype(np.float32), floats, SHIFTS).max() < 0.07
+
+
+def test_the_drift_of_cells_that_wander_is_found():
+    params = SynthParams(frames=5, cell_types=1, seed=5)
+    reference, *frames = (
+        frame.image[0].astype(np.float32) for frame in render_frames(params, ("camera",))
+    )
+    drift = drift_path(params)
+    assert errors_px(reference, frames, drift[1:] - drift[0]).mean() < 0.09
+
+
+@pytest.mark.parametrize(
+    ("file", "photons", "most_px"),
+    [
+        ("stardist-nuclei/img2d.tif", 100, 0.07),
+        ("pc12-registration/pc12-unreg.tif", 1000, 0.015),
+        ("hela-tracking/mask000.tif", 1000, 0.01),
+    ],
+)
+def test_shifts_of_real_images_are_found(shared_data, file, photons, most_px):
+    image = tifffile.imread(shared_data / file)
+    image = image.reshape(-1, *image.shape[-2:])[0, :400, :500].astype(float)
+    if "mask" in file:
+        image = ndimage.gaussian_filter(np.where(image > 0, 1.0, 0.1), 1.2)
+    image *= photons / image.max()
+    reference, *frames = (
+        photons_of(image, shift, seed) for seed, shift in enumerate([(0, 0), *SHIFTS])
+    )
+    assert errors_px(reference, frames, SHIFTS).mean() < most_px
+
+
+@pytest.mark.parametrize("shift", [(60, 0), (-60, 60), (70, -80)])
+def test_a_shift_of_a_third_of_the_frame_is_found(specimen, noisy, shift):
+    field = specimen((400, 500))
+    reference, frame = (
+        noisy(field[y : y + 192, x : x + 256], seed).astype(np.float32)
+        for seed, (y, x) in enumerate([(100, 120), (100 - shift[0], 120 - shift[1])])
+    )
+    assert errors_px(reference, [frame], [shift]).max() < 0.1
+
+
+def test_a_frame_without_drift_stays_also_without_any_noise(specimen, noisy):
+    still = specimen(SHAPE)
+    assert errors_px(still, [still], [(0, 0)]).max() < 1e-6
+    first, second = (noisy(still, seed).astype(np.float32) for seed in (0, 1))
+    assert errors_px(first, [second], [(0, 0)]).max() < 0.07
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 10])
+def test_a_frame_that_turned_is_not_explained_by_a_shift(specimen, degrees):
+    assert translation.register(specimen(SHAPE), rotated(specimen(SHAPE), degrees)) is None
+
+
+def test_a_stretched_frame_is_not_explained_by_a_shift(specimen):
+    frame = ndimage.zoom(specimen(SHAPE), 1.05, order=3)[: SHAPE[0], : SHAPE[1]]
+    assert translation.register(specimen(SHAPE), frame) is None
+
+
+def test_a_frame_without_the_specimen_is_not_explained_by_a_shift(specimen, noisy):
+    blank = noisy(np.full(SHAPE, 100.0), 1).astype(np.float32)
+    assert translation.register(specimen(SHAPE), blank) is None
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_frame_with_values_that_are_no_numbers_is_not_explained_by_a_shift(specimen):
+    frame = specimen(SHAPE)
+    frame[3, 4] = np.nan
+    assert translation.register(specimen(SHAPE), frame) is None
+
+
+def test_light_that_falls_off_to_the_corners_is_not_taken_for_the_specimen(specimen):
+    y, x = (np.linspace(-1, 1, side) for side in SHAPE)
+    light = 1 - 0.6 * np.hypot(y[:, None], x) / np.sqrt(2)
+    reference, frame = (specimen(SHAPE, shift) * light for shift in ((0, 0), SHIFTS[0]))
+    assert errors_px(reference, [frame], SHIFTS[:1]).max() < 0.1
+
+
+def test_a_shift_moves_a_frame_as_ants_does(tmp_path, specimen):
+    linear = LinearTransform(ty_px=2.25, tx_px=-3.5)
+    file = tmp_path / "shift.mat"
+    ants_calls.write_transform(linear, SHAPE, file)
+    channels = [specimen(SHAPE), specimen(SHAPE, (9, 9))]
+
+    by_ants, seen_by_ants = ants_calls.move(channels, (str(file),))
+    moved, seen = translation.move(channels, linear)
+
+    assert np.array_equal(seen, seen_by_ants)
+    for one, other in zip(moved, by_ants, strict=True):
+        assert one.dtype == np.float32
+        assert one == pytest.approx(other, abs=0.05)
+
+
+@pytest.fixture
+def turned(movie_of, drifting_pixels, noisy, specimen):
+    """The drifting movie, whose last frame turned by 3 degrees."""
+    frame = noisy(rotated(specimen(drifting_pixels.shape[1:]), 3), 3)
+    return movie_of(np.concatenate([drifting_pixels[:3], frame[None]]))
+
+
+def statuses(bench):
+    return pl.read_parquet(bench.folder / "out" / "transforms.parquet")["status"].to_list()
+
+
+def test_a_frame_that_is_handed_over_is_registered_by_ants_and_told(bench, turned):
+    result = bench.run("run", turned, backend="fft")
+    assert statuses(bench) == ["reference", "registered", "registered", "handed_over"]
+    (said,) = result.warnings
+    assert said.startswith("1 of 4 frames were registered by ANTs")
+    assert "set backend to ants and transform to Rigid" in said
+
+
+def test_without_ants_it_is_left_where_it_is_and_told(bench, turned, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ants", None)
+    result = bench.run("run", turned, backend="fft")
+    assert statuses(bench) == ["reference", "registered", "registered", "doubtful"]
+    (said,) = result.warnings
+    assert said.startswith("1 of 4 frames were not moved")
+    assert "antspyx, which would register them, is not installed" in said
+
+
+def test_windows_hand_over_what_the_whole_movie_does(bench, turned):
+    whole = bench.done("run", turned, backend="fft", output="whole")
+    windows = bench.windows(turned, (3, 4), (0, 3), backend="fft")
+    merged = bench.done("merge", *windows, backend="fft", output="merged")
+    for file in ("frames.ome.tif", "transforms.parquet"):
+        assert (merged / file).read_bytes() == (whole / file).read_bytes()
+
+
+def test_a_frame_of_one_value_is_left_where_it_is(bench, drifting_pixels, movie_of):
+    pixels = drifting_pixels.copy()
+    pixels[2] = 100
+    bench.run("run", movie_of(pixels), backend="fft")
+    assert statuses(bench) == ["reference", "registered", "constant", "registered"]
+    table = pl.read_parquet(bench.folder / "out" / "transforms.parquet")
+    assert not table.select(pl.selectors.float().is_nan().any()).row(0).count(True)
