@@ -135,7 +135,7 @@ def test_a_check_that_fails_is_not_passed_over(run, tmp_path):
         (("resume", "RUN", "--detach"), "with --detach pyscale ends before"),
         (
             ("run", "labels", "--emit", "scripts"),
-            "leave out --dry-run, --detach and --strict",
+            "leave out --dry-run, --detach, --strict and --at-most",
         ),
         (("run", "labels", *DATA, "--workers", "1", "--repeats", "1"), "this run compares none"),
         (
