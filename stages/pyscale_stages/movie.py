@@ -97,27 +97,31 @@ class Movie:
     @classmethod
     def _open_file(cls, path: Path, axes: str | None) -> Movie:
         with _opened(path, needs_axes=axes is None) as tiff:
-            image = _image_of(path, tiff)
-            series = tiff.series[image]
-            if len(files := _files_of(tiff, image)) > 1:
+            if len(files := _files_of(tiff, _image_of(path, tiff))) > 1:
                 raise PartOfSet(path, files)
-            layout = _layout(path, series.axes, series.shape, axes)
-            if series.dtype.kind not in "buif":
-                raise BadInput(
-                    f"{path} holds {series.dtype} values: convert them to whole or real numbers"
-                )
-            dtype = np.dtype(series.dtype)
-            return cls(path=path, files=(path,), dtype=dtype, image=image, **layout)
+            return cls._of_tiff(tiff, path, (path,), axes)
+
+    @classmethod
+    def _of_tiff(
+        cls, tiff: tifffile.TiffFile, path: Path, files: tuple[Path, ...], axes: str | None
+    ) -> Movie:
+        image = _image_of(path, tiff)
+        series = tiff.series[image]
+        layout = _layout(path, series.axes, series.shape, axes)
+        if series.dtype.kind not in "buif":
+            raise BadInput(
+                f"{path} holds {series.dtype} values: convert them to whole or real numbers"
+            )
+        dtype = np.dtype(series.dtype)
+        return cls(path=path, files=files, dtype=dtype, image=image, **layout)
 
     @classmethod
     def _open_folder(cls, folder: Path, axes: str | None) -> Movie:
         files = files_in(folder, TIFF_SUFFIXES)
         if not files:
             raise BadInput(f"{folder} holds no TIFF frames: give a .tif file or a folder of them")
-        if empty := [file for file in files if file.stat().st_size == 0]:
-            raise BadInput(
-                f"{empty[0]} is empty (0 bytes): the copy or download failed; fetch it again"
-            )
+        for file in files:
+            _refuse_empty(file)
         frame_axes = axes.replace("T", "") if axes else None
         try:
             # The last one too: a file of another kind may stand before those of a set.
@@ -145,10 +149,7 @@ class Movie:
                 f"{missing[0]} is not there, and the OME-TIFF in {folder} needs it: copy it too"
             )
         with _opened(files[0], needs_axes=axes is None) as tiff:
-            series = tiff.series[0]
-            layout = _layout(folder, series.axes, series.shape, axes)
-            dtype = np.dtype(series.dtype)
-            return cls(path=folder, files=tuple(files), dtype=dtype, is_set=True, **layout)
+            return replace(cls._of_tiff(tiff, folder, tuple(files), axes), is_set=True)
 
     @property
     def size_bytes(self) -> int:
@@ -249,8 +250,7 @@ def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
     if not path.is_file():
         # A pipe or a device would be waited for.
         raise BadInput(f"{path} is neither a file nor a folder: give OME-TIFF or plain TIFF frames")
-    if path.stat().st_size == 0:
-        raise BadInput(f"{path} is empty (0 bytes): the copy or download failed; fetch it again")
+    _refuse_empty(path)
     with ExitStack() as if_refused:
         try:
             with _logged_errors(tifffile.logger()) as complaints:
@@ -278,6 +278,11 @@ def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
             raise BadInput(f"{path} is damaged or truncated ({what}): copy it again")
         if_refused.pop_all()
     return tiff
+
+
+def _refuse_empty(path: Path) -> None:
+    if path.stat().st_size == 0:
+        raise BadInput(f"{path} is empty (0 bytes): the copy or download failed; fetch it again")
 
 
 def _image_of(path: Path, tiff: tifffile.TiffFile) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Mapping
@@ -62,4 +61,4 @@ def _memory(site: Site, wanted: Allocation, tasks: int) -> str:
         return "--mem=0"
     if tasks == 1:
         return f"--mem={wanted.memory_mib}M"
-    return f"--mem-per-cpu={math.ceil(wanted.memory_mib / wanted.cpus)}M"
+    return f"--mem-per-cpu={wanted.memory_mib_per_core}M"

@@ -29,6 +29,11 @@ class Allocation(Record):
     time_min: int = Field(description="Time limit")
     gpus: int = Field(description="GPUs of a task")
 
+    @property
+    def memory_mib_per_core(self) -> int:
+        """Memory of a core that gives a task enough."""
+        return math.ceil(self.memory_mib / self.cpus)
+
 
 def asked_at(site: Site, stage_name: str | None, device: Device) -> Request:
     """What a site says of the jobs of a stage; of None, what it says of every stage's."""
@@ -78,7 +83,7 @@ def slurm_options(site: Site, wanted: Allocation, ranks: int = 1) -> dict[str, s
 
     `ranks` are tasks that share the job: Slurm multiplies by them what one needs.
     """
-    known = {"gpus": wanted.gpus, "memory_mib_per_core": _memory_by_core(wanted)}
+    known = {"gpus": wanted.gpus, "memory_mib_per_core": wanted.memory_mib_per_core}
     own = {
         name: value.format(**known) if value else value
         for name, value in site_options(wanted).items()
@@ -136,11 +141,7 @@ def _memory(wanted: Allocation, ranks: int) -> dict[str, str | None]:
     if wanted.request.has_whole_nodes:
         # By the core it would be asked for all cores of the node, and may be more than it has.
         return {"mem": "0"}
-    return {"mem-per-cpu": f"{_memory_by_core(wanted)}M"}
-
-
-def _memory_by_core(wanted: Allocation) -> int:
-    return math.ceil(wanted.memory_mib / wanted.cpus)
+    return {"mem-per-cpu": f"{wanted.memory_mib_per_core}M"}
 
 
 def as_words(options: Mapping[str, str | None]) -> list[str]:
