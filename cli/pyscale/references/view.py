@@ -15,8 +15,10 @@ from pyscale.analysis.referencemodel import NOT_TOLD, Loaded
 from pyscale.console import answer
 from pyscale.references.files import shipped_folder
 from pyscale.references.testtable import machine_tests_of
+from pyscale.report.curves import curves
+from pyscale.report.fitted import terminal_table
 from pyscale.report.grid.sweep import where_it_ends
-from pyscale.report.terminal import summary
+from pyscale.report.page import tables
 from pyscale.wording import number, with_interval
 
 ABSENT = "-"
@@ -91,8 +93,8 @@ def show_one(loaded: Loaded, *, as_json: bool) -> None:
 def _numbers(loaded: Loaded) -> RenderableType:
     """Its configurations as reports show them, or its table as it is."""
     found = loaded.configurations()
-    if found is not None:
-        return summary(found)
+    if found is not None and (results := tables.results(curves(found))):
+        return terminal_table(results)
     tests = machine_tests_of(loaded)
     if tests is not None:
         return _tests(tests)

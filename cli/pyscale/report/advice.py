@@ -16,17 +16,16 @@ from pyscale.analysis.intervals import LIKELY, SURE, repeats_needed
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.resource_request import MEMORY_MARGIN, TIME_MARGIN, TIME_STEP_S, Request
 from pyscale.analysis.trust import Trust
-from pyscale.report import limits as limit_sentences
 from pyscale.report import scalingkind, sentences
 from pyscale.report.bottomline import BottomLine
 from pyscale.report.curves import Curve
+from pyscale.report.results import Results
 from pyscale.report.sentences import why_invalid
 from pyscale.wording import (
     ABSENT,
     amount,
     coarse,
     gib,
-    grouped,
     interval,
     listing,
     number,
@@ -70,8 +69,10 @@ HOW_SURE = (
     f"{percent(LIKELY)}, else undecided; unknown where an N has fewer than {repeats_needed()} "
     "timed trials, or there is no other"
 )
-
-
+MARGINS = (
+    f"Each task asks for {MEMORY_MARGIN:g} x its peak memory, in whole GiB, and {TIME_MARGIN:g} x "
+    f"the longest task's time, in whole {TIME_STEP_S // 60} min; larger data need more"
+)
 MEMORY_SETTING = "`memory_gib` in the site's file"
 CORES_SETTING = "`cpus` in the site's file, or `--cpus-per-worker`"
 
@@ -126,24 +127,10 @@ class Advice(Record):
     )
 
 
-def section(
-    curve: Curve,
-    choices: Sequence[Choice],
-    limits: Sequence[Limits],
-    requests: Sequence[Request],
-    measured_for: str,
-) -> list[str]:
-    """Give the sentences of "What to request" on one curve, for the report."""
-    own = [choice for choice in choices if curve.owns(choice)]
-    of_each = grouped(((choice.workers, choice.refusal), choice) for choice in own)
-    told = [
-        f"{listing([NAMES[choice.objective] for choice in same])}: {chosen(*same)}"
-        for same in of_each.values()
-    ]
-    told += limit_sentences.of_several(limits_near(curve, own, limits))
-    told += excluded(curve)
-    told += [asked(one, measured_for) for one in requests if curve.owns(one)]
-    return told
+def limits_of(curve: Curve, results: Results) -> list[Limits]:
+    """What limits a curve of a report, near every N that is advised."""
+    own = [choice for choice in results.choices if curve.owns(choice)]
+    return limits_near(curve, own, results.limits)
 
 
 def cells(choice: Choice, *, intervals: bool) -> list[str]:
@@ -164,26 +151,6 @@ def confidence(choice: Choice) -> str:
     """Say how sure a choice is, in short."""
     share = "" if choice.share_chosen is None else f" ({resampled_share(choice.share_chosen)})"
     return ABSENT if choice.workers is None else f"{choice.sureness}{share}"
-
-
-def chosen(*same: Choice) -> str:
-    """State choices of one N, the numbers that led to it, and how sure they are."""
-    choice = same[0]
-    if choice.workers is None:
-        return f"no N is advised: {choice.refusal}."
-    row = choice.model_dump()
-    trials = "one trial" if choice.repeats == 1 else f"median of {choice.repeats} trials"
-    beside = dict.fromkeys(
-        told for one in same for told in (at_the_end(one), sureness(one)) if told is not None
-    )
-    return " ".join(
-        [
-            f"request N = {choice.workers}, which took {wall_time(row)} s ({trials}), "
-            f"speedup {interval(row, 'speedup', ratio)}, efficiency {ratio(choice.efficiency)}, "
-            f"{number(choice.worker_hours)} worker-hours.",
-            *beside,
-        ]
-    )
 
 
 def at_the_end(choice: Choice) -> str | None:

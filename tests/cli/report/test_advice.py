@@ -7,7 +7,6 @@ from pyscale.analysis.causes import limits
 from pyscale.report.advice import (
     asked,
     at_the_end,
-    chosen,
     doubts,
     excluded,
     limits_near,
@@ -41,7 +40,6 @@ def test_what_no_larger_n_gives_is_told():
     # The largest has none beside it, and if it gained little nothing is said of larger ones.
     for changes in ({}, {"objective": "fastest", "workers": 8}):
         assert at_the_end(choice(**changes)) is None
-    assert_said(chosen(choice(objective="fastest")))
 
 
 def test_a_request_states_its_margins_and_what_it_was_measured_for():
