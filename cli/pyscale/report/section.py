@@ -140,8 +140,10 @@ def summary(section: Section) -> Iterator[RenderableType]:
             terminal_table(table, section.narrow) if section.narrow else None,
             "The whole table needs a wider terminal; the report has it.",
         )
-    said = (sentence for block in shown for sentence in block.said)
-    yield from (Text(plain(sentence)) for sentence in (*said, *section.doubts))
+    for block in shown:
+        who = f"{block.heading}: " if block.heading else ""
+        yield from (Text(f"{who}{plain(sentence)}") for sentence in block.said)
+    yield from (Text(plain(sentence)) for sentence in section.doubts)
 
 
 def doubts_of(

@@ -150,7 +150,7 @@ def tag(
 ) -> Tag | None:
     """Name the main cause of lost efficiency, else the largest part of the time."""
     known = {part: seconds for part, seconds in parts.items() if part in DEPENDS}
-    sentences = list(limits.sentences(found)) if found is not None else []
+    sentences = list(limits.of_several([found])) if found is not None else []
     if found is not None and found.main is not None:
         return Tag(text=_cause(found, found.main), why=" ".join(sentences))
     if not any(known.values()):
@@ -168,7 +168,7 @@ def tag(
 
 def _cause(found: Limits, main: Cause) -> str:
     """Name the main cause as sentences do, as surely as it is the first."""
-    name, rival = (limits.NAMES[c.code].partition(" (")[0] for c in (main, limits.rival(found)))
+    name, rival = (limits.SHORT[c.code] for c in (main, limits.rival(found) or main))
     if found.sureness == "undecided":
         return f"{name} or {rival}"
     return {"sure": name, "likely": f"probably {name}"}.get(found.sureness or "", f"{name}?")
