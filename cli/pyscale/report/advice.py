@@ -9,9 +9,10 @@ from typing import Any
 
 from pydantic import Field
 
-from pyscale.analysis.advice import DOUBTFUL, Choice, Objective
+from pyscale.analysis.advice import Choice, Objective
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.experiments import Experiment
+from pyscale.analysis.flags import DOUBTFUL
 from pyscale.analysis.intervals import LIKELY, SURE, repeats_needed
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.resource_request import MEMORY_MARGIN, TIME_MARGIN, TIME_STEP_S, Request
@@ -202,7 +203,7 @@ def too_much(found: Sequence[Curve]) -> Iterator[str]:
         if enough < requested:
             parts.append(
                 f"a task requested {gib(requested)} GiB of memory and used at most {gib(peak)}; "
-                f"{gib(enough)} GiB (1.2 times that, in whole GiB) suffices"
+                f"{gib(enough)} GiB ({MEMORY_MARGIN:g} times that, in whole GiB) suffices"
                 f"{f' ({MEMORY_SETTING})' if knows else ''}"
             )
         asked = [
