@@ -14,12 +14,10 @@ from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report import advice, quality, scalingkind, sentences
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.bottomview import BottomView
-from pyscale.report.comparison import conclusion
-from pyscale.report.comparisonview import shown
+from pyscale.report.comparisonview import Compared, shown
 from pyscale.report.context import Work
 from pyscale.report.curves import Curve, curves
 from pyscale.report.fitted import Fitted, empty_table, terminal_table
-from pyscale.report.judged import judged
 from pyscale.report.kinds import sections_of
 from pyscale.report.page import tables as page_tables
 from pyscale.report.quality import worse
@@ -60,10 +58,9 @@ def summary_of(
         told += _right(curves(left), results.context.works)
     versions = results.versions
     if versions is not None:
-        rows = judged(versions.table)
-        concluded = conclusion(versions.context, rows)
-        told += [Text(), shown(versions.context, rows)]
-        told += [Text(concluded, "bold")] if concluded else []
+        compared = Compared.of(versions)
+        told += [Text(), shown(compared)]
+        told += [Text(compared.headline, "bold")] if compared.headline else []
     told += map(Text, worse(results.measured))
     for one in said(results.trials, results.every(GridFindings)):
         # By its first sentence: the report has the rest.

@@ -12,13 +12,13 @@ from pyscale.analysis.laws import POOR_FIT
 from pyscale.analysis.workers import CLOCK_TOLERANCE_S
 from pyscale.report import (
     advice,
-    comparisonview,
     laws,
     scalingkind,
     sentences,
     validation,
 )
 from pyscale.report.bottomline import bottom_line
+from pyscale.report.comparisonview import Compared
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import files_of
 from pyscale.report.curves import Curve, curves
@@ -107,7 +107,7 @@ def sections(results: Results) -> dict[str, Any]:
         "too_much": list(advice.too_much(found)),
         "method": method(found, results, [one.kind for one in of_kinds]),
         "validation": validation.section(results.validation),
-        "versions": comparisonview.section(results.versions),
+        "versions": results.versions and Compared.of(results.versions),
         "references": [
             *(referred.reference for referred in results.references),
             *(reference for found in results.beside.values() for reference, _ in found),
