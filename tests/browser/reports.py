@@ -26,7 +26,7 @@ from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import ReportOptions, analysed
 from pyscale.evaluation.results import results_of as results_of_folder
 from pyscale.references.files import all_references
-from pyscale.references.matchingranks import matching_loading, matching_reconstruct
+from pyscale.references.matching import matching_loading, matching_reconstruct
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import FILES, RARE_FILES
 from pyscale.report.page import values

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import polars as pl
 from pydantic import Field, field_validator
 
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.grid.points import SIZE
+from pyscale.analysis.machine.tests import machine_tests
 from pyscale.analysis.scaling import configurations
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 from pyscale_stages.contract import Record
 from pyscale_stages.registry import stage_names
@@ -85,15 +87,23 @@ class Reference(Record):
         """Whether its table is one of wall times by N, from which speedups follow."""
         return self.sweep == WORKERS
 
-    @property
-    def has_tests(self) -> bool:
-        """Whether its table is one of tests of a machine."""
-        return self.sweep == TESTS
+    def compares_devices(self, table: pl.DataFrame) -> bool:
+        """Whether its table is one of times by device and size, from which ratios follow."""
+        return self.sweep == SIZE and "device" in table.columns
 
 
-def compares_devices(reference: Reference, table: pl.DataFrame) -> bool:
-    """Whether a table is one of times by device and size, from which ratios follow."""
-    return reference.sweep == SIZE and "device" in table.columns
+TEST_TABLE = columns(
+    (TEXT, "stage device test timing"),
+    (WHOLE, "workers worker at_once repeat"),
+    (REAL, "wall_s amount"),
+    (TEXT, "unit bottleneck cache"),
+)
+"""A table of tests: `timing` is a step inside the test, empty is the whole of it; an empty `device`
+is the processor; `workers` are processes on a node at the same time, each by itself, and `worker`
+is which of them; `at_once` are readers or threads; rows of one `repeat` are no independent
+measurements. All but test and time may be left out."""
+STANDARD: dict[str, Any] = {"workers": 1, "worker": 0, "at_once": 1, "repeat": 0}
+"""What a column holds that a table of tests does not have, or leaves open."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +124,47 @@ class Loaded:
 
     def grids(self) -> tuple[GridFindings, ...]:
         """What follows from its times by device and size, a stage each; none where it has none."""
-        if not compares_devices(self.reference, self.table):
+        if not self.reference.compares_devices(self.table):
             return ()
         return grid_findings_of_table(self.table, self.reference.name)
+
+    def tests(self) -> pl.DataFrame | None:
+        """What follows from its tests of a machine, as of a run's; None where it has none."""
+        if self.reference.sweep != TESTS:
+            return None
+        lacking = [pl.lit(None, kind).alias(name) for name, kind in TEST_TABLE.items()]
+        known = set(self.table.columns)
+        table = self.table.with_columns(
+            each for each in lacking if each.meta.output_name() not in known
+        )
+        kind = pl.col("stage").replace_strict(
+            self.reference.stages, default=None, return_dtype=TEXT
+        )
+        return machine_tests(
+            table.with_columns(pl.col(name).fill_null(it) for name, it in STANDARD.items()).select(
+                *(
+                    "stage",
+                    "workers",
+                    "test",
+                    "at_once",
+                    "wall_s",
+                    "amount",
+                    "unit",
+                    "bottleneck",
+                    "cache",
+                ),
+                kind=kind,
+                task=pl.col("worker").cast(TEXT),
+                trial=pl.col("repeat").cast(TEXT),
+                node=pl.lit(None, TEXT),
+                hardware=pl.lit(None, TEXT),
+                # In the timings of a run the processor is a device without a name.
+                device=pl.col("device").replace(["", "cpu"], None),
+                step=pl.col("timing").replace("", None).replace(self.reference.steps),
+                details=pl.lit("{}"),
+                why_not=pl.lit(""),
+            )
+        )
 
 
 class Referred(NamedTuple, Generic[T]):
@@ -124,20 +172,3 @@ class Referred(NamedTuple, Generic[T]):
 
     reference: Reference
     found: T
-
-
-@dataclass(frozen=True)
-class Content:
-    """What a run has for a reference: a table with a column `sweep`, and what is said of it.
-
-    Of `configurations`, with `stage, workers, repeats, flags`, every doubt becomes a caveat.
-    """
-
-    table: pl.DataFrame
-    sweep: str
-    stages: Mapping[str, str]
-    figures: str
-    caveats: tuple[str, ...] = ()
-    configurations: pl.DataFrame | None = None
-    conditions: Mapping[str, str] = field(default_factory=dict)
-    size_ids: Mapping[str, str] = field(default_factory=dict)

@@ -26,15 +26,8 @@ from pyscale.evaluation.run_diff import (
     refuse_twice,
     tests_compared,
 )
-from pyscale.report.comparison import (
-    ComparisonContext,
-    conclusion,
-    output_remarks,
-    remarks,
-    unit_remarks,
-    words,
-)
-from pyscale.report.comparisonview import shown
+from pyscale.report.comparison import ComparisonContext, output_remarks, words
+from pyscale.report.comparisonview import Compared, shown
 from pyscale.report.judged import SHOWN, Row, judged, named, reasons
 from pyscale.report.table import read_wall_times
 from pyscale.settings import load_settings
@@ -58,10 +51,6 @@ class _Loaded:
     tests: pl.DataFrame | None = None
 
 
-_Compared = tuple[ComparisonContext, Sequence[Row]]
-"""What was found: a row for everything that either has."""
-
-
 def compare(
     base: str,
     new: str | None,
@@ -72,18 +61,17 @@ def compare(
 ) -> int:
     """Print how one run, or table, differs from another, and return the exit code."""
     counts = MARGIN if at_least is None else _share(at_least)
-    context, rows = _of_one_run(base, counts) if new is None else _of_two(base, new, counts)
-    concluded = conclusion(context, rows)
+    found = _of_one_run(base, counts) if new is None else _of_two(base, new, counts)
     if as_json:
-        print(_json(context, rows, concluded))  # noqa: T201 - the command's answer
+        print(_json(found))  # noqa: T201 - the command's answer
     else:
-        answer(shown(context, rows))
-        if concluded is not None:
-            answer(Text(concluded, "bold"))
-    return _gate(context, rows) if fail_on_regression else 0
+        answer(shown(found))
+        if found.headline is not None:
+            answer(Text(found.headline, "bold"))
+    return _gate(found.context, found.rows) if fail_on_regression else 0
 
 
-def _of_one_run(name: str, at_least: float) -> _Compared:
+def _of_one_run(name: str, at_least: float) -> Compared:
     """Compare devices, versions or other values that a run measured side by side."""
     run = find_run(load_settings().runs_folder, name)
     tables = build_tables(run)
@@ -97,10 +85,10 @@ def _of_one_run(name: str, at_least: float) -> _Compared:
             f"the run {run.plan.run_id} has no values side by side: name the run to compare it "
             "with, or measure two versions in one by `pyscale run SUITE --grid python=OLD,NEW`"
         )
-    return found.context, judged(found.table)
+    return Compared.of(found)
 
 
-def _of_two(base: str, new: str, counts: float) -> _Compared:
+def _of_two(base: str, new: str, counts: float) -> Compared:
     """Compare two runs, or two tables."""
     loaded = _loaded(base, new, at_least=counts)
     _refuse_other_work(base, new, loaded.base, loaded.new)
@@ -110,7 +98,7 @@ def _of_two(base: str, new: str, counts: float) -> _Compared:
     rows = judged(times, of_samples, loaded.tests)
     if not any(row["verdict"] for row in rows):
         _refuse_nothing_judged(base, new, context, rows)
-    return context, rows
+    return Compared(context, rows)
 
 
 def _refuse_nothing_judged(
@@ -203,17 +191,13 @@ def _refuse_other_work(
         )
 
 
-def _json(context: ComparisonContext, rows: Sequence[Row], concluded: str | None) -> str:
-    found = context.model_dump(mode="json") | {
-        "remarks": [
-            *remarks(context),
-            *unit_remarks(context, rows),
-            *output_remarks(context, rows),
-        ],
-        "judged": [_written(row) for row in rows],
-        "conclusion": concluded,
+def _json(found: Compared) -> str:
+    told = found.context.model_dump(mode="json") | {
+        "remarks": [*found.remarks, *output_remarks(found.context, found.rows)],
+        "judged": [_written(row) for row in found.rows],
+        "conclusion": found.headline,
     }
-    return json.dumps(found, indent=1)
+    return json.dumps(told, indent=1)
 
 
 def _written(row: Row) -> Row:

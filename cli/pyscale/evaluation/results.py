@@ -39,10 +39,11 @@ from pyscale.references.files import all_references
 from pyscale.references.matching import (
     matching,
     matching_grids,
+    matching_loading,
+    matching_reconstruct,
     matching_tests,
     shown_beside,
 )
-from pyscale.references.matchingranks import matching_loading, matching_reconstruct
 from pyscale.references.workid import size_ids_of
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import curves

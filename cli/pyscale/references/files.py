@@ -9,10 +9,9 @@ from pathlib import Path
 import polars as pl
 from polars.exceptions import PolarsError
 
-from pyscale.analysis.referencemodel import NAME_PATTERN, Loaded, Reference, compares_devices
+from pyscale.analysis.referencemodel import NAME_PATTERN, TEST_TABLE, TESTS, Loaded, Reference
 from pyscale.console import talk
 from pyscale.errors import UserError, problems_told, refused_by_disk
-from pyscale.references.testtable import checked_tests
 from pyscale.report.table import read_sizes, read_wall_times
 from pyscale.resources import shipped
 from pyscale.tomlfile import told_by, written
@@ -104,10 +103,10 @@ def _table(path: Path, reference: Reference) -> pl.DataFrame:
             f"{path.parent}"
         )
     table = read_wall_times(path) if reference.has_wall_times else _read_as_it_is(path)
-    if compares_devices(reference, table):
+    if reference.compares_devices(table):
         table = read_sizes(path)
-    if reference.has_tests:
-        table = checked_tests(table, path)
+    if reference.sweep == TESTS:
+        table = _checked_tests(table, path)
     if reference.sweep not in table.columns:
         raise UserError(
             f"{path} has no column {reference.sweep!r}, the sweep of {reference.name}.toml: "
@@ -139,6 +138,26 @@ def _read_as_it_is(path: Path) -> pl.DataFrame:
     if table.is_empty():
         raise UserError(f"{path} has a header and no rows: add one row per number")
     return table
+
+
+def _checked_tests(table: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """Check a table of tests, and give each of its columns the type that it must have."""
+    for name in (needed := ("test", "wall_s")):
+        if name not in table.columns:
+            raise UserError(f"{path} has no column {name!r}: a table of tests needs {needed}")
+    own = {name: kind for name, kind in TEST_TABLE.items() if name in table.columns}
+    try:
+        found = table.cast(own)
+    except PolarsError as error:
+        raise UserError(
+            f"{path} has a cell that is not a number ({str(error).splitlines()[0]}): write "
+            "wall_s and amount as numbers, and repeat, at_once and the like as whole numbers"
+        ) from error
+    if not found["wall_s"].is_finite().fill_null(value=False).all() or (found["wall_s"] < 0).any():
+        raise UserError(f"{path} has an invalid wall_s: write seconds in every row")
+    if found["test"].is_null().any():
+        raise UserError(f"{path} has a row without a test: name the test of every time")
+    return found
 
 
 def refuse_name(name: str, own: Path) -> None:

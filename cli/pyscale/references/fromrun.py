@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.findings import PointFindings
 from pyscale.analysis.flags import SENTENCES, flags_of
-from pyscale.analysis.grid.points import SIZE
+from pyscale.analysis.grid.points import SIZE, points_of, series_of
+from pyscale.analysis.grid.samples import samples
+from pyscale.analysis.grid.tablepoints import KINDS
+from pyscale.analysis.machine.processes import process_medians
+from pyscale.analysis.machine.tests import machine_tests
 from pyscale.analysis.ranks.findings import rank_findings
-from pyscale.analysis.referencemodel import WORKERS, Content, Loaded, Reference
+from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
+from pyscale.analysis.ranks.reconstruct import ReconstructFindings
+from pyscale.analysis.referencemodel import (
+    GPUS,
+    NUM_WORKERS,
+    TEST_TABLE,
+    TESTS,
+    WORKERS,
+    Loaded,
+    Reference,
+)
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.data.registry import load_registry
@@ -21,14 +38,13 @@ from pyscale.planning.runfacts import facts
 from pyscale.planning.suite import suite_names
 from pyscale.planning.sweep import Sweep
 from pyscale.planning.traits import stands_apart
-from pyscale.references.fromgrid import size_sweep
-from pyscale.references.fromranks import of_ranks
-from pyscale.references.fromtests import of_tests
-from pyscale.references.workid import work_id_of
+from pyscale.references.matching import COMPONENTS
+from pyscale.references.workid import size_ids_of, work_id_of
 from pyscale.resources import shipped
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import Tables, build_tables
+from pyscale.wording import at_each_n
 from pyscale_stages.registry import load_stage
 
 HARDWARE = (
@@ -36,24 +52,48 @@ HARDWARE = (
     *("memory limit", "processor quota", "GPUs", "GPU driver", "GPU power limit (W)"),
 )
 """What `runfacts` tells of nodes and is of their kind, and not of one of them."""
+CONDITIONS = {
+    "model": "model",
+    "batch_size": "tiles at once",
+    "diameter_px": "diameter in pixels",
+    "calls": "calls of a process",
+}
+"""Parameters of a sweep over sizes that its times depend on, in words."""
+NOT_NAMED = "of its own"
+"""In place of a path, which may say where somebody is."""
+WRONG = "disagrees"
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What a run has for a reference: a table with a column `sweep`, and what is said of it."""
+
+    sweep: str
+    table: pl.DataFrame
+    figures: str
+    caveats: tuple[str, ...]
+    conditions: Mapping[str, str] = field(default_factory=dict)
 
 
 def reference_from(run: RunFolder, name: str) -> Loaded:
-    """Make a reference of the timed trials of a run; nothing is written into its folder.
+    """Make a reference of what a run measured; nothing is written into its folder.
 
     Only what describes a kind of machine, the suite and the settings is taken over; a movie or a
     suite is named where it comes with pyscale. Names of the suite's entries are kept.
     """
-    plan = run.plan
-    tables = build_tables(run)
+    plan, tables = run.plan, build_tables(run)
     of_machine = plan.suite.data == "place"
-    content = of_tests(run, tables) if of_machine else _of_trials(run, tables)
+    content = _of_tests(tables) if of_machine else _of_trials(plan, tables)
     if content.table.is_empty():
         raise UserError(
             f"the run {plan.run_id} has no timed {'test' if of_machine else 'trial'} to make a "
             f"reference of: `pyscale status {plan.run_id} --log` shows why"
         )
     manifest = build_manifest(run, tables.sources)
+    # Of a sweep over sizes what else varies stands behind the name of an entry.
+    kinds = {trial.entry: trial.stage for trial in plan.trials}
+    kinds |= {plan.suite.stages[entry].family or entry: kind for entry, kind in kinds.items()}
+    named = content.table["stage"].unique(maintain_order=True)
     reference = Reference(
         name=name,
         title=f"{name} ({' and '.join(manifest['hardware'])})",
@@ -61,45 +101,239 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
         # The id of a run begins with its date.
         measured=f"{datetime.strptime(plan.run_id[:8], '%Y%m%d'):%Y-%m-%d}",
         figures=content.figures if of_machine else f"{content.figures} {_what_ran(run)}",
-        hardware=hardware_of(run, manifest, tables.tasks) | dict(content.conditions),
-        caveats=tuple(_caveats(plan, content)),
+        hardware=_hardware(plan, manifest, tables.tasks) | dict(content.conditions),
+        caveats=content.caveats,
         sweep=content.sweep,
-        stages=dict(content.stages),
+        stages={stage: kinds[stage.partition(", ")[0]] for stage in named},
         work_id=None if of_machine else work_id_of(run),
-        size_ids=dict(content.size_ids),
+        size_ids={entry: it for entry, it in size_ids_of(plan).items() if entry in set(named)}
+        if of_machine
+        else {},
     )
     return Loaded(reference, content.table)
 
 
-def _of_trials(run: RunFolder, tables: Tables) -> Content:
-    """Take the wall times of a run, or what ranks told of which wall times say nothing."""
-    plan = run.plan
+def _of_trials(plan: Plan, tables: Tables) -> _Content:
+    """Take the wall times of a run, or what ranks or calls told of which those say nothing."""
     trials = trial_table(tables.tasks, tables.spans)
     trials = trials.filter(~trials["stage"].is_in(plan.entries_that(stands_apart)))
     # What is advised is no part of a reference, so that any share to keep will do.
     ranks = rank_findings(tables.loading, tables.reconstruction, keep=1)
     if trials.is_empty() and ranks:
         return of_ranks(plan, ranks)
-    timed = trials.filter("valid")
-    table = configurations(trials)
-    stamps = [found["stamp"] for found in tables.sources.hardware.values()]
-    if timed.is_empty() or (sizes := size_sweep(plan, tables, trials, table, stamps)) is None:
-        entries = timed["stage"].unique(maintain_order=True)
-        return Content(
-            # The mean over its tasks gives the load balance of a trial, merge included.
-            table=timed.select(
-                *("stage", "workers", "wall_s"),
-                repeat="block",
-                tasks="windows",
-                mean_task_s=pl.col("busy_s") / pl.col("windows"),
-                work="work",
-            ),
-            sweep=WORKERS,
-            stages={entry: plan.suite.stage_name(entry) for entry in entries},
-            figures="wall times of the timed trials of",
-            configurations=table,
+    found, timed = configurations(trials), trials.filter("valid")
+    caveats = tuple(_caveats(plan, found, f"; scaling is {Sweep.of(plan)}"))
+    if plan.suite.against == SIZE and (sizes := _of_sizes(plan, tables, trials, caveats)):
+        return sizes
+    # The mean over its tasks gives the load balance of a trial, merge included.
+    table = timed.select(
+        *("stage", "workers", "wall_s"),
+        repeat="block",
+        tasks="windows",
+        mean_task_s=pl.col("busy_s") / pl.col("windows"),
+        work="work",
+    )
+    return _Content(WORKERS, table, "wall times of the timed trials of", caveats)
+
+
+FIGURES = {
+    "steady": "time of a call on a square crop of length_px, in one worker: of each process the "
+    "median of those after its first; building the model is not in it;",
+    "first": "time of the first call of a process on a square crop of length_px, in one worker; "
+    "building the model is not in it;",
+}
+
+
+def _of_sizes(
+    plan: Plan, tables: Tables, trials: pl.DataFrame, caveats: tuple[str, ...]
+) -> _Content | None:
+    """Take the times of calls by device and size; None where there are none of one worker."""
+    names, sizes = {}, {}
+    for family, points in points_of(tables.tasks, list(plan.suite.stages)).items():
+        told = {s: {axis: _pathless(it) for axis, it in p.items()} for s, p in points.items()}
+        series = series_of(told, without=("device", SIZE))
+        names |= {stage: f"{family}, {own}" if own else family for stage, own in series.items()}
+        sizes |= {stage: point[SIZE] for stage, point in points.items() if SIZE in point}
+    timed = samples(tables.calls, trials).filter(workers=1).filter(pl.col("stage").is_in([*sizes]))
+    measure = "steady" if (timed["measure"] == "steady").any() else "first"
+    own = [trial for trial in plan.trials if trial.entry in set(timed["stage"])]
+    if not own:
+        return None
+    devices = {trial.entry: trial.device for trial in own}
+    gpus = [gpu for one in tables.sources.hardware.values() for gpu in one["stamp"].get("gpus", ())]
+    models = {gpu.get("name") or "" for gpu in gpus}
+    words = re.findall(r"[a-z0-9]+", models.pop().lower()) if len(models) == 1 else []
+    # A name of a device holds one word for its kind.
+    cuda = "-".join(["cuda", *(word for word in words if word not in KINDS)])
+    stage = pl.col("stage")
+    table = timed.filter(measure=measure).select(
+        stage=stage.replace_strict(names, return_dtype=pl.String),
+        device=stage.replace_strict(devices, return_dtype=pl.String).replace("cuda", cuda),
+        length_px=stage.replace_strict(sizes, return_dtype=pl.Float64),
+        wall_s="time_s",
+        repeat="block",
+    )
+    told = {
+        "device": devices.values(),
+        "cores of a worker": [plan.threads_of(trial) for trial in own],
+        **{words: [t.params.get(name) for t in own] for name, words in CONDITIONS.items()},
+        "newest CUDA of the GPU driver": [gpu.get("cuda") for gpu in gpus],
+    }
+    conditions = {name: listed for name, values in told.items() if (listed := _listed(values))}
+    return _Content(SIZE, table, FIGURES[measure], caveats, conditions)
+
+
+def _pathless(value: Any) -> Any:
+    """Value of a parameter, or other words where it is a text with a folder in it."""
+    return NOT_NAMED if isinstance(value, str) and re.search(r"[/\\]", value) else value
+
+
+def _listed(values: Iterable[Any]) -> str:
+    return ", ".join(sorted({str(_pathless(value)) for value in values if value is not None}))
+
+
+def of_ranks(plan: Plan, found: Sequence[PointFindings]) -> _Content:
+    """Take the rates of ranks that load patches, or the speedups of ranks that reconstruct."""
+    match found:
+        case [LoaderFindings() as own]:
+            table = own.points.drop_nulls("inferred_per_s").select(
+                "stage",
+                *(
+                    pl.col(name).map_elements(_pathless, return_dtype=pl.String)
+                    if name in {"factory", "reader"}
+                    else name
+                    for name in SETTINGS
+                ),
+                effective_patches_per_s="inferred_per_s",
+                aggregate_patches_per_s="aggregate_per_s",
+                slowest_patches_per_s="slowest_per_s",
+                in_step_patches_per_s="patches_per_s",
+                peak_rss_mb=pl.col("rss_bytes") / 1e6,
+                repeats="repeats",
+            )
+            sweep, figures, caveat = NUM_WORKERS, RATES_ARE, ALL_LOAD_AS_MUCH
+        case [ReconstructFindings() as own]:
+            table = own.scaling.filter(
+                pl.col("component").is_in(COMPONENTS),
+                pl.col("workers") > pl.col("baseline_workers"),
+                pl.col("speedup").is_not_null(),
+            ).select(
+                "stage",
+                "problem",
+                image_size="size_px",
+                baseline_gpus="baseline_workers",
+                **{GPUS: "workers"},
+                component="component",
+                speedup="speedup",
+                efficiency_pct=100 * pl.col("efficiency"),
+                wall_s="seconds",
+                repeats="repeats",
+            )
+            sweep, figures, caveat = GPUS, SPEEDUPS_ARE, WORK_GROWS
+            if table.is_empty() and own.points["repeats"].sum():
+                raise UserError(
+                    f"the run {plan.run_id} measured reconstruction at one N alone, and a "
+                    "reference of it holds speedups over the fewest ranks: measure at two or more "
+                    "--workers"
+                )
+        case _:
+            stages = {plan.suite.stage_name(entry) for one in found for entry in one.entries}
+            raise UserError(
+                f"the run {plan.run_id} measured {' and '.join(sorted(stages))}, and a reference "
+                "holds the table of one of them: measure each by a suite of its own"
+            )
+    return _Content(sweep, table, figures, (*_caveats(plan, own.points), caveat))
+
+
+RATES_ARE = (
+    "patches per second over all ranks, medians over trials: effective is N times the slowest "
+    "rank, aggregate the sum of ranks, each by itself, in step that of ranks which wait for each "
+    "other;"
+)
+ALL_LOAD_AS_MUCH = "Every rank loads as much as one alone would: rates are compared, not times."
+SPEEDUPS_ARE = (
+    "speedups of an iteration and of its components over baseline_gpus, which are ranks, and "
+    "median times of the slowest rank;"
+)
+WORK_GROWS = "The ranks share one image, and the denoiser's work grows with the margins of tiles."
+
+
+def _of_tests(tables: Tables) -> _Content:
+    """Take the tests of a run that measured nothing but the machine, of all nodes as of one."""
+    found = machine_tests(tables.timings)
+    test = ["stage", "workers", "node", "device", "test", "at_once"]
+    wrong = found.filter(pl.col("flags").list.contains(WRONG)).select(test).unique()
+    together = found.select(*test, "processes").unique()
+    table = (
+        process_medians(tables.timings)
+        .drop_nulls("wall_s")
+        .join(wrong, on=test, how="anti", nulls_equal=True, maintain_order="left")
+        .join(together, on=test, how="left", nulls_equal=True, maintain_order="left")
+        .with_columns(
+            # All nodes count as one, so that N are the processes of a node.
+            workers="processes",
+            worker=pl.col("task").rank("dense").over("trial", "node").cast(pl.Int64) - 1,
+            timing="step",
         )
-    return sizes
+        .with_columns(
+            repeat=pl.int_range(pl.len()).over(
+                *("stage", "workers", "worker", "device", "test", "at_once", "step")
+            )
+        )
+        .select([*TEST_TABLE])
+    )
+    filesystems = {
+        name: _listed(one.get(f"{place}_filesystem") for one in tables.sources.places.values())
+        for place, name in PLACES.items()
+    }
+    return _Content(
+        TESTS,
+        table,
+        "wall times of tests of the machine itself, and of the steps inside them: of each process "
+        "the median over its repeats, without first calls",
+        tuple(_caveats_of_tests(found, table)),
+        {name: kinds for name, kinds in filesystems.items() if kinds},
+    )
+
+
+PLACES = {"place": "measured filesystem", "cache": "filesystem of the cache folder"}
+"""Filesystems are told by their kind: no folder and no server is named."""
+
+
+def _caveats_of_tests(found: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:
+    yield (
+        "Each test was timed by processes of their own, within the minutes of one run: another "
+        "day is not in their spread."
+    )
+    # What one device could not do, another may have done.
+    absent = sorted(set(found.filter("whole", found["why_not"] != "")["test"]) - set(table["test"]))
+    if absent:
+        yield f"Not measured there: {', '.join(absent)}."
+    for code, sentence in SENTENCES.items():
+        flagged = found.filter("whole", found["flags"].list.contains(code))
+        tests = ", ".join(dict.fromkeys(flagged["test"]))
+        if tests:
+            is_wrong = f"Left out, as the result was wrong there: {tests}."
+            yield is_wrong if code == WRONG else f"{tests}: {sentence}"
+
+
+def _caveats(plan: Plan, table: pl.DataFrame, scaling: str = "") -> Iterator[str]:
+    """Say how configurations were measured, and every doubt about them with its places."""
+    yield (
+        f"{table['repeats'].sum()} of {len(plan.trials)} planned trials were timed, in randomised "
+        f"blocks{scaling}."
+    )
+    if "cache_state" in table.columns:
+        states = sorted(set(table["cache_state"].drop_nulls()))
+        yield (
+            f"The page cache of the inputs was requested as {plan.settings['cache']} before each "
+            f"trial, and was {' or '.join(states) or 'not checked'}."
+        )
+    rows = table.to_dicts()
+    for code, sentence in SENTENCES.items():
+        raised = [(row["stage"], row["workers"]) for row in rows if code in flags_of(row)]
+        if raised:
+            yield f"{'; '.join(at_each_n(raised))}: {sentence}"
 
 
 def _what_ran(run: RunFolder) -> str:
@@ -114,59 +348,25 @@ def _what_ran(run: RunFolder) -> str:
     return f"{named} on {data if known else own}, {plan.movie_frames} {plan.suite.unit}"
 
 
-def hardware_of(run: RunFolder, manifest: Mapping[str, Any], tasks: pl.DataFrame) -> dict[str, str]:
+def _hardware(plan: Plan, manifest: Mapping[str, Any], tasks: pl.DataFrame) -> dict[str, str]:
     """Tell of the nodes what is of their kind, and with what they were measured."""
-    plan, settings = run.plan, run.plan.settings
-    nodes = set(tasks["node"].drop_nulls())
+    settings, nodes = plan.settings, set(tasks["node"].drop_nulls())
     told = facts(plan, manifest, nodes, ())["hardware"]
-    types = {
-        disk["fs_type"]
-        for found in manifest["hardware"].values()
-        for disk in found["stamp"].get("filesystems", ())
-    }
+    stamps = [found["stamp"] for found in manifest["hardware"].values()]
+    disks = [disk["fs_type"] for stamp in stamps for disk in stamp.get("filesystems", ())]
+    # Versions of what the stages are made of, each once; a checksum of weights is no version.
+    software = dict.fromkeys(
+        f"{package} {versions[package]}"
+        for stage, versions in manifest["versions"].items()
+        for package in load_stage(stage).packages
+        if package in versions
+    )
     return {name: told[name] for name in HARDWARE if told.get(name)} | {
-        "filesystems": ", ".join(sorted(types)),
+        "filesystems": _listed(disks),
         "nodes": str(len(nodes)),
         "cores of a worker": plan.threads_in_words,
         "device": settings["device"],
         "executor": settings["executor"],
         "runtime": settings["runtime"],
-        "software": ", ".join(_software(manifest)),
+        "software": ", ".join([*software, f"Python {manifest['python']}"]),
     }
-
-
-def _software(manifest: Mapping[str, Any]) -> list[str]:
-    """Versions of what the stages are made of, each once; a checksum of weights is no version."""
-    packages = {
-        f"{package} {versions[package]}": None
-        for stage, versions in manifest["versions"].items()
-        for package in load_stage(stage).packages
-        if package in versions
-    }
-    return [*packages, f"Python {manifest['python']}"]
-
-
-def _caveats(plan: Plan, content: Content) -> Iterator[str]:
-    """Say how it was measured, and every doubt about it."""
-    table = content.configurations
-    if table is not None:
-        scaling = f"; scaling is {Sweep.of(plan)}" if content.sweep in {WORKERS, SIZE} else ""
-        yield (
-            f"{table['repeats'].sum()} of {len(plan.trials)} planned trials were timed, in "
-            f"randomised blocks{scaling}."
-        )
-        if "cache_state" in table.columns:
-            states = sorted(set(table["cache_state"].drop_nulls()))
-            yield (
-                f"The page cache of the inputs was requested as {plan.settings['cache']} before "
-                f"each trial, and was {' or '.join(states) or 'not checked'}."
-            )
-        for code, sentence in SENTENCES.items():
-            counts: dict[str, list[str]] = {}
-            for row in table.to_dicts():
-                if code in flags_of(row):
-                    counts.setdefault(row["stage"], []).append(str(row["workers"]))
-            places = "; ".join(f"{stage} at N = {', '.join(own)}" for stage, own in counts.items())
-            if places:
-                yield f"{places}: {sentence}"
-    yield from content.caveats

@@ -1,8 +1,8 @@
-"""References for a report: of the same work, or asked for by name."""
+"""References for a report: of the same work or asked for by name, and what of each matches it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -11,8 +11,10 @@ import polars as pl
 
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.sidebyside import device_names
-from pyscale.analysis.referencemodel import Loaded, Referred
-from pyscale.references.testtable import machine_tests_of
+from pyscale.analysis.ranks.components import COMPUTED, TOTAL, published_scaling
+from pyscale.analysis.ranks.loader import SETTINGS
+from pyscale.analysis.referencemodel import GPUS, NUM_WORKERS, WORKERS, Loaded, Referred
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 
 NONE = "none"
 """Instead of a reference's name: no reference at all."""
@@ -35,11 +37,26 @@ def shown_beside(
     ]
 
 
-def is_the_same(beside: pl.DataFrame, own: pl.DataFrame, on: Sequence[str], value: str) -> bool:
+def _matched(
+    references: Iterable[Loaded],
+    of: Callable[[Loaded], pl.DataFrame | None],
+    own: pl.DataFrame,
+    on: Sequence[str],
+    value: str,
+) -> list[Referred[pl.DataFrame]]:
+    """Keep of each reference the rows that match; none of the very measurement reported."""
+    found = []
+    for loaded in references:
+        rows = of(loaded)
+        if rows is not None and not rows.is_empty() and not _is_the_same(rows, own, on, value):
+            found.append(Referred(loaded.reference, rows))
+    return found
+
+
+def _is_the_same(beside: pl.DataFrame, own: pl.DataFrame, on: Sequence[str], value: str) -> bool:
     """Whether all that both have is equal to the last digit: it is the very measurement."""
-    both = beside.drop_nulls(value).join(
-        own.drop_nulls(value).select(*on, _own=value), on=on, nulls_equal=True
-    )
+    told = beside.drop_nulls(value).select(*on, value)
+    both = told.join(own.select(*on, _own=value).drop_nulls("_own"), on=on, nulls_equal=True)
     return not both.is_empty() and bool((both[value] == both["_own"]).all())
 
 
@@ -50,41 +67,36 @@ def matching(
 ) -> list[Referred[pl.DataFrame]]:
     """Find what others measured of the reported stages, over numbers of workers too.
 
-    Strong scaling stands beside strong scaling and weak beside weak, where both are known. A
-    reference that is the very measurement reported, to the last digit at every N, is left out.
-    `stages` has the stage of pyscale behind each name in `configurations`, where the two differ. Of
-    what is found `stage` is the name in the report that it stands beside, and `label` its own.
+    Strong scaling stands beside strong scaling and weak beside weak, where both are known. `stages`
+    has the stage of pyscale behind each name in `configurations`, where the two differ. Of what is
+    found `stage` is the name in the report that it stands beside, and `label` its own.
     """
     names = configurations["stage"].unique(maintain_order=True)
-    known = {name: (stages or {}).get(name, name) for name in names}
+    kinds = {name: (stages or {}).get(name, name) for name in names}
 
-    found = []
-    for loaded in references:
-        stages_of = loaded.reference.stages
-        wanted = [own for own, stage in stages_of.items() if stage in known.values()]
-        measured = loaded.configurations(wanted) if wanted else None
+    def curves(loaded: Loaded) -> pl.DataFrame | None:
+        own = loaded.reference.stages.items()
+        pairs = [(name, label) for name, label in product(kinds.items(), own)]
+        alike = [(name, label) for (name, kind), (label, stage) in pairs if kind == stage]
+        measured = loaded.configurations({label for _, label in alike}) if alike else None
         if measured is None:
-            continue
-        beside = []
-        for (name, stage), label in product(known.items(), wanted):
-            curve, reported = measured.filter(stage=label), configurations.filter(stage=name)
-            alike = stages_of[label] == stage and _scale_alike(curve, reported)
-            # Equal to the last digit, it is the measurement that is reported.
-            if alike and _times(curve) != _times(reported):
-                beside.append(curve.with_columns(label="stage", stage=pl.lit(name)))
-        if beside:
-            found.append(Referred(loaded.reference, pl.concat(beside)))
-    return found
+            return None
+        found = [measured.clear().with_columns(label="stage")]
+        for name, label in alike:
+            reported = configurations.filter(stage=name)
+            curve = measured.filter(stage=label).with_columns(label="stage", stage=pl.lit(name))
+            if _scale_alike(curve, reported):
+                same = _is_the_same(curve, reported, [WORKERS], "wall_s")
+                found += [] if same else [curve]
+        return pl.concat(found)
+
+    return _matched(references, curves, configurations, ["stage", WORKERS], "wall_s")
 
 
 def _scale_alike(one: pl.DataFrame, other: pl.DataFrame) -> bool:
     """Whether both are of strong or both of weak scaling, as far as that is known."""
     kinds = [set(side["scaling"].drop_nulls()) for side in (one, other)]
     return not all(kinds) or bool(kinds[0] & kinds[1])
-
-
-def _times(configurations: pl.DataFrame) -> dict[Any, Any]:
-    return dict(configurations.select("workers", "wall_s").iter_rows())
 
 
 def matching_grids(
@@ -95,23 +107,23 @@ def matching_grids(
     """Find what others measured of the stages of grids, against the same axis.
 
     The `family` of the findings is that of the grid that they stand beside; in their tables it is
-    the reference's own. The very measurement that is reported is left out.
+    the reference's own.
     """
+
+    def steady(grid: GridFindings) -> list[Any]:
+        return sorted(grid.points.drop_nulls("steady_s").select("length_px", "steady_s").rows())
+
     return [
         Referred(loaded.reference, replace(other, family=grid.family))
         for loaded in (references if grids else ())
         for grid, other in product(grids, loaded.grids())
         if loaded.reference.stages.get(other.family) == (stages or {}).get(grid.family, grid.family)
         and other.against == grid.against
-        and _steady(other) != _steady(grid)
+        and steady(other) != steady(grid)
     ]
 
 
-def _steady(grid: GridFindings) -> list[Any]:
-    return sorted(grid.points.drop_nulls("steady_s").select("length_px", "steady_s").iter_rows())
-
-
-_TEST = ("kind", "_device", "test")
+TEST = ["kind", "device_kind", "test"]
 
 
 def matching_tests(
@@ -119,28 +131,125 @@ def matching_tests(
 ) -> list[Referred[pl.DataFrame]]:
     """Find what others measured of tests of one run, by kind of device and name of the test."""
     own = _placed(tests)
-    kinds = own.select("test", _kind="kind").unique(subset="test", maintain_order=True)
+    kinds = own.select("test", own_kind="kind").unique("test", maintain_order=True)
 
-    found = []
-    for loaded in references:
-        measured = machine_tests_of(loaded)
+    def same_tests(loaded: Loaded) -> pl.DataFrame | None:
+        measured = loaded.tests()
         if measured is None:
-            continue
-        known = measured.join(kinds, on="test", how="left", maintain_order="left").with_columns(
-            kind=pl.coalesce("kind", "_kind")
+            return None
+        known = measured.join(kinds, on="test", how="left", maintain_order="left")
+        return _placed(known.with_columns(kind=pl.coalesce("kind", "own_kind"))).join(
+            own.select(TEST).unique(), on=TEST, how="semi", maintain_order="left"
         )
-        beside = _placed(known).join(
-            own.select(_TEST).unique(), on=_TEST, how="semi", maintain_order="left"
-        )
-        same = is_the_same(beside, own, (*_TEST, "at_once", "step"), "wall_s")
-        if not beside.is_empty() and not same:
-            found.append(Referred(loaded.reference, beside.select(tests.columns)))
-    return found
+
+    found = _matched(references, same_tests, own, [*TEST, "at_once", "step"], "wall_s")
+    return [Referred(reference, rows.select(tests.columns)) for reference, rows in found]
 
 
 def _placed(tests: pl.DataFrame) -> pl.DataFrame:
     """Say of each test what kind of device did it, whatever its name."""
     devices = device_names(tests["device"].unique(maintain_order=True))
-    return tests.with_columns(
-        _device=pl.col("device").replace_strict(devices, return_dtype=pl.String)
-    )
+    named = pl.col("device").replace_strict(devices, return_dtype=pl.String)
+    return tests.with_columns(device_kind=named)
+
+
+PUBLISHED_SETTINGS = (NUM_WORKERS, "pool_size", "patches_per_slide", "patches_per_visit")
+"""Settings that every table of rates tells; it may tell the others too."""
+RATES = ("effective_patches_per_s", "aggregate_patches_per_s", "slowest_patches_per_s")
+
+
+def matching_loading(
+    references: Iterable[Loaded], points: pl.DataFrame
+) -> list[Referred[pl.DataFrame]]:
+    """Find what others measured with the settings of configurations that are reported.
+
+    Such a reference gives N times its slowest rank as its effective rate, so that N follows.
+    Settings that its table does not tell are taken for equal.
+    """
+
+    def same_settings(loaded: Loaded) -> pl.DataFrame | None:
+        table, needed = loaded.table, {*PUBLISHED_SETTINGS, *RATES}
+        if loaded.reference.sweep != NUM_WORKERS or not needed <= set(table.columns):
+            return None
+        told = [name for name in SETTINGS if name in table.columns]
+        ranks = pl.col("effective_patches_per_s") / pl.col("slowest_patches_per_s")
+        published = table.with_columns(
+            *(pl.col(name).cast(points.schema[name]) for name in told),
+            workers=ranks.round().cast(pl.Int64),
+        )
+        on = [*told, WORKERS]
+        return (
+            points.select("stage", *on)
+            .join(published.select(*on, *RATES), on=on, nulls_equal=True, maintain_order="left")
+            .select("stage", WORKERS, *RATES)
+        )
+
+    own = points.rename({"inferred_per_s": RATES[0]})
+    return _matched(references, same_settings, own, ["stage", WORKERS], RATES[0])
+
+
+SPEEDUPS = ("problem", "image_size", "baseline_gpus", GPUS, "component", "speedup")
+"""Columns of a table of speedups of a reconstruction."""
+COMPONENTS = (TOTAL, *COMPUTED)
+"""Those of an iteration that sources tell of and that are the same here."""
+FLAT = {"colour_deblur", "tomography_2d"}
+"""Problems of images; a source that tells of pixels alone may be of any of them."""
+PUBLISHED_SCHEMA = columns(
+    (TEXT, "problem"),
+    (WHOLE, "size_px baseline_workers workers"),
+    (TEXT, "component"),
+    (REAL, "speedup efficiency normalised_efficiency"),
+)
+
+
+def matching_reconstruct(
+    references: Iterable[Loaded], points: pl.DataFrame
+) -> list[Referred[pl.DataFrame]]:
+    """Find what others measured of the problems that are reported, as `PUBLISHED_SCHEMA` lists.
+
+    Of each problem, size and component the speedups at N that were measured here are kept and,
+    where there is none, that at the largest N.
+    """
+    problems = set(points["problem"].drop_nulls())
+    same = pl.col("problem").is_in(sorted(problems))
+    if problems & FLAT:
+        same |= pl.col("problem").is_null()
+    counts = pl.col("workers").is_in(points["workers"].unique().to_list())
+    group = ["problem", "size_px", "baseline_workers", "component"]
+    largest = pl.col("workers") == pl.col("workers").max().over(group)
+
+    def same_problems(loaded: Loaded) -> pl.DataFrame | None:
+        whole = loaded.table
+        if {"stage", GPUS, "wall_s"} <= set(whole.columns):
+            whole = whole.filter(component=TOTAL).rename({GPUS: WORKERS})
+            if _is_the_same(whole, points, ["stage", WORKERS], "wall_s"):
+                return None
+        published = _published(loaded)
+        if published is None:
+            return None
+        return published.filter(same).filter(counts | (~counts.any().over(group) & largest))
+
+    nothing = points.clear().with_columns(speedup=pl.lit(None, REAL))
+    return _matched(references, same_problems, nothing, [WORKERS], "speedup")
+
+
+def _published(loaded: Loaded) -> pl.DataFrame | None:
+    """Speedups over N0 at N beyond it, of a table of either kind; None of any other."""
+    table = loaded.table
+    if loaded.reference.sweep == GPUS and set(SPEEDUPS) <= set(table.columns):
+        workers, base, speedup = pl.col(GPUS), pl.col("baseline_gpus"), pl.col("speedup")
+        table = table.select(
+            *("problem", "component", "speedup"),
+            size_px="image_size",
+            baseline_workers=base,
+            workers=workers,
+            efficiency=speedup * base / workers,
+            normalised_efficiency=pl.lit(None),
+        )
+    elif loaded.reference.has_wall_times:
+        table = published_scaling(table)
+    else:
+        return None
+    return table.filter(
+        pl.col("component").is_in(COMPONENTS), pl.col("workers") > pl.col("baseline_workers")
+    ).select(pl.col(name).cast(kind) for name, kind in PUBLISHED_SCHEMA.items())

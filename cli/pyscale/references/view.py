@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-import polars as pl
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -14,14 +13,18 @@ from rich.text import Text
 from pyscale.analysis.referencemodel import NOT_TOLD, Loaded
 from pyscale.console import answer
 from pyscale.references.files import shipped_folder
-from pyscale.references.testtable import machine_tests_of
 from pyscale.report.curves import curves
 from pyscale.report.fitted import terminal_table
 from pyscale.report.grid.sweep import where_it_ends
 from pyscale.report.page import tables
-from pyscale.wording import number, with_interval
 
 ABSENT = "-"
+NO_STAGES = "none: it appears beside tests of the same names, if it has any"
+OF_TESTS = (
+    *("test", "step", "workers", "at_once", "device", "wall_s", "wall_s_low", "wall_s_high"),
+    *("rate", "unit", "repeats"),
+)
+"""What is shown of tests: medians, each test followed by its steps."""
 
 
 def show_all(references: Mapping[str, Loaded], files: Mapping[str, Path], *, as_json: bool) -> None:
@@ -55,7 +58,7 @@ def show_all(references: Mapping[str, Loaded], files: Mapping[str, Path], *, as_
 def show_one(loaded: Loaded, *, as_json: bool) -> None:
     """Print a reference: where it is from, on what it was measured, its caveats and numbers."""
     if as_json:
-        found, tests = loaded.configurations(), machine_tests_of(loaded)
+        found, tests = loaded.configurations(), loaded.tests()
         told = {
             "reference": loaded.reference.model_dump(mode="json"),
             "table": loaded.table.to_dicts(),
@@ -73,7 +76,7 @@ def show_one(loaded: Loaded, *, as_json: bool) -> None:
         "address": reference.url or NOT_TOLD,
         "measured": reference.measured or NOT_TOLD,
         "numbers": reference.figures,
-        "stages": stages or _NO_STAGES[reference.has_tests],
+        "stages": stages or NO_STAGES,
     }
     answer(
         Group(
@@ -85,7 +88,11 @@ def show_one(loaded: Loaded, *, as_json: bool) -> None:
             *(Text(f"- {caveat}") for caveat in reference.caveats),
             Text(),
             _numbers(loaded),
-            *(Text(sentence) for sentence in _ceilings(loaded)),
+            *(
+                Text(f"\n{one.value} against {one.base}: {where_it_ends(one)}")
+                for grid in loaded.grids()
+                for one in grid.ceilings
+            ),
         )
     )
 
@@ -95,33 +102,11 @@ def _numbers(loaded: Loaded) -> RenderableType:
     found = loaded.configurations()
     if found is not None and (results := tables.results(curves(found))):
         return terminal_table(results)
-    tests = machine_tests_of(loaded)
-    if tests is not None:
-        return _tests(tests)
-    table = _table(*loaded.table.columns)
-    for row in loaded.table.iter_rows():
+    tests = loaded.tests()
+    shown = loaded.table if tests is None else tests.select(OF_TESTS)
+    table = _table(*shown.columns)
+    for row in shown.iter_rows():
         table.add_row(*(Text(_written(cell)) for cell in row))
-    return table
-
-
-_NO_STAGES = {
-    True: "none: it appears beside tests of the same names",
-    False: "none, so it appears in no report",
-}
-
-
-def _tests(tests: pl.DataFrame) -> Table:
-    """Medians of its tests, each followed by its steps."""
-    table = _table("test", "step", "N", "at once", "device", "time (s)", "rate a second", "trials")
-    for row in tests.to_dicts():
-        rate = ABSENT if row["rate"] is None else f"{row['rate']:.4g} {row['unit']}"
-        cells = (
-            *(row["test"], row["step"] or "", str(row["workers"]), str(row["at_once"])),
-            row["device"] or "processor",
-            with_interval(*(number(row[f"wall_s{end}"]) for end in ("", "_low", "_high"))),
-            *(rate, str(row["repeats"])),
-        )
-        table.add_row(*map(Text, cells))
     return table
 
 
@@ -129,14 +114,7 @@ def _written(cell: object) -> str:
     """Write a cell as its table has it: a length read as a number has no decimals."""
     if cell is None:
         return ABSENT
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
-
-
-def _ceilings(loaded: Loaded) -> Iterator[str]:
-    """Say where the ratios of its devices end, if it has any."""
-    for grid in loaded.grids():
-        for one in grid.ceilings:
-            yield f"\n{one.value} against {one.base}: {where_it_ends(one)}"
+    return f"{cell:.12g}" if isinstance(cell, float) else str(cell)
 
 
 def _pairs(facts: Mapping[str, str]) -> Table:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -22,12 +21,10 @@ from pyscale.report.comparison import (
     remarks,
     unit_remarks,
 )
-from pyscale.report.dictionary import Written
 from pyscale.report.fitted import empty_table, terminal_table
 from pyscale.report.judged import (
     OTHER_RESULT,
     TESTS,
-    TIMES,
     Row,
     by,
     doubts,
@@ -37,154 +34,185 @@ from pyscale.report.judged import (
     reasons,
 )
 from pyscale.report.machine.testlabels import not_applicable, rate_parts
-from pyscale.report.page.values import VERSIONS, Cell, Columns, Table, laid_out, numbers, words
+from pyscale.report.page.values import (
+    VERSIONS,
+    Cell,
+    Columns,
+    Table,
+    Writer,
+    laid_out,
+    numbers,
+    words,
+)
 from pyscale.wording import ABSENT, INVALID, agreement, interval, number
 
-DIFFERENCE_COLUMNS = ("Difference", "Base", "New")
+AGAINST = "New against base"
+"""Title of wall times, which a terminal does not need."""
 STYLES = {"worse": "bold red", "slower": "red", "better": "bold green", "faster": "green"}
 
 
-def section(found: VersionComparison | None) -> dict[str, Any] | None:
-    """Content of a report's section; None where one version was measured."""
-    if found is None:
-        return None
-    context = found.context
-    rows = judged(found.table)
-    sentences = reasons(rows, context.at_least, paired=True)
-    marks = _marks(sentences)
-    laid_out = tables(rows, marks, "New version against the base, by pairs of trials")
-    return {
-        "base": context.base,
-        "headline": conclusion(context, rows) or "No timed trial of both versions.",
-        "difference_columns": DIFFERENCE_COLUMNS,
-        "differences": [(one.what, one.base, one.new) for one in context.differences],
-        "sentences": [
-            *remarks(context),
-            *output_remarks(context, rows),
-            *(f"{marks[reason]}: {sentence}" for reason, sentence in sentences.items()),
-        ],
-        "table": next(laid_out, None),
-        "method": method(context, rows),
-    }
+@dataclass(frozen=True)
+class Compared:
+    """Everything that is said of two sides: on a page and in a terminal."""
+
+    context: ComparisonContext
+    rows: Sequence[Row]
+    tied: bool = False
+    """Whether its numbers stand in the table of versions too."""
+
+    @classmethod
+    def of(cls, versions: VersionComparison) -> Compared:
+        """What the two versions that one run measured show."""
+        return cls(versions.context, judged(versions.table), tied=True)
+
+    @property
+    def headline(self) -> str | None:
+        """The answer; None where nothing was judged."""
+        return conclusion(self.context, self.rows)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the ratios compare beside the code."""
+        return [*remarks(self.context), *unit_remarks(self.context, self.rows)]
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why there is not enough data or no verdict, by the reason's code in the rows."""
+        return reasons(self.rows, self.context.at_least, paired=self.context.paired)
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """The number that stands for each reason in the tables."""
+        return {reason: str(place) for place, reason in enumerate(self.reasons, start=1)}
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What the numbers in the tables stand for."""
+        return {self.marks[reason]: sentence for reason, sentence in self.reasons.items()}
+
+    @property
+    def said(self) -> list[str]:
+        """Whether both computed the same, and what was not compared."""
+        return [*output_remarks(self.context, self.rows), *not_judged(self.rows)]
+
+    @property
+    def method(self) -> str | None:
+        """What the verdicts mean."""
+        return method(self.context, self.rows)
+
+    @property
+    def tables(self) -> list[Table]:
+        """All rows, each group under its title."""
+        found = []
+        for title, own in by(self.rows, "group"):
+            named = [(row["name"], row | {"invalid": INVALID in doubts(row)}) for row in own]
+            head = "Test" if own[0]["told_under"] == TESTS else "Stage"
+            columns = _columns(own, self.marks, tied=self.tied)
+            table = laid_out(title or AGAINST, named, columns, head=head)
+            found += [table] if table else []
+        return found
 
 
-def _marks(sentences: Mapping[str, str]) -> dict[str, str]:
-    """Number the reasons that verdicts have, in the order of their sentences."""
-    return {reason: str(place) for place, reason in enumerate(sentences, start=1)}
-
-
-def shown(context: ComparisonContext, rows: Sequence[Row]) -> RenderableType:
-    """Lay the comparison out for a terminal: what differs, the verdicts, and what they rest on."""
-    sentences = reasons(rows, context.at_least, paired=context.paired)
-    marks = _marks(sentences)
+def shown(found: Compared) -> RenderableType:
+    """Lay a comparison out for a terminal: what differs, the verdicts, and what they rest on."""
+    context, rows = found.context, found.rows
     raised = {flag for row in rows for side in SIDES for flag in row.get(f"{side}_flags") or ()}
-    notes = {marks[reason]: sentence for reason, sentence in sentences.items()}
-    notes |= {f"{LETTERS[code]} {code}": SENTENCES[code] for code in LETTERS if code in raised}
+    flags = {f"{LETTERS[code]} {code}": SENTENCES[code] for code in LETTERS if code in raised}
     differences = empty_table(padding=1)
     differences.columns[0].header = "what differs"
     for side in SIDES:
         differences.add_column(side, overflow="fold")
-    for _kind, found in groupby(context.differences, lambda one: one.kind):
-        for one in found:
+    for _kind, own in groupby(context.differences, lambda one: one.kind):
+        for one in own:
             differences.add_row(*map(Text, (one.what, one.base, one.new)))
         differences.add_section()
-    told = method(context, rows)
     return Group(
         Text.assemble(("base", "bold"), f": {context.base}"),
         Text.assemble(("new", "bold"), f": {context.new}"),
         *([differences] if context.differences else []),
-        *map(Text, [*remarks(context), *unit_remarks(context, rows)]),
-        *_printed(rows, marks),
-        *(Text.assemble((name, "bold"), f": {sentence}") for name, sentence in notes.items()),
-        *map(Text, [*output_remarks(context, rows), *not_judged(rows), *([told] if told else [])]),
+        *map(Text, found.remarks),
+        *_printed(found),
+        *(
+            Text.assemble((name, "bold"), f": {sentence}")
+            for name, sentence in (found.notes | flags).items()
+        ),
+        *map(Text, [*found.said, *filter(None, [found.method])]),
     )
 
 
-def _printed(rows: Sequence[Row], marks: Mapping[str, str]) -> Iterator[RenderableType]:
-    for each in tables(rows, marks):
-        if each.caption:
+def _printed(found: Compared) -> Iterator[RenderableType]:
+    for each in found.tables:
+        if each.caption != AGAINST:
             yield Text(f"\n{each.caption}", "bold")
         table = terminal_table(each)
         verdicts = table.columns[each.header.index("Verdict")]
         # A reason for a missing verdict is longer than a verdict.
-        verdicts.no_wrap = all(row["verdict"] for row in rows)
+        verdicts.no_wrap = all(row["verdict"] for row in found.rows)
         for cell in verdicts.cells:
             assert isinstance(cell, Text)
             for word, style in STYLES.items():
                 cell.highlight_regex(rf"^{word}\b", style)
             cell.highlight_words([INVALID, OTHER_RESULT], "bold red")
         yield table
-    if any(row.get("basis") == "rate" for row in rows):
+    if any(row.get("basis") == "rate" for row in found.rows):
         yield Text(OF_RATES)
 
 
-def tables(rows: Sequence[Row], marks: Mapping[str, str], caption: str = "") -> Iterator[Table]:
-    """Lay all rows out, each group under its title; `marks` are those of the reasons."""
-    for title, own in by(rows, "group"):
-        named = [(row["name"], row | {"invalid": INVALID in doubts(row)}) for row in own]
-        head = "Test" if own[0]["told_under"] == TESTS else "Stage"
-        if table := laid_out(title or caption, named, _columns(own, marks), head=head):
-            yield table
-
-
-def _columns(rows: Sequence[Row], marks: Mapping[str, str]) -> Columns:
+def _columns(rows: Sequence[Row], marks: Mapping[str, str], *, tied: bool) -> Columns:
     """Columns of a group; those of which none of its rows has anything are left out."""
     units = {row["unit"] for row in rows}
     unit = units.pop() if len(units) == 1 else ""
     of_side = f" ({unit})" if unit else ""
+    tie = VERSIONS.value if tied else lambda _row, _column, text: text
+
+    def agreed(row: Row) -> Cell:
+        score, identical = row.get("output_agreement"), row.get("output_identical")
+        if score is None:
+            return (ABSENT,)
+        text = agreement({"agreement": score, "identical": identical})
+        return (tie(row, "output_agreement", text),)
+
+    def ratio(row: Row) -> Cell:
+        if tied:
+            return VERSIONS.interval_cell(row, "ratio", ratio3)
+        return (interval(row, "ratio", ratio3),)
+
+    def amount(side: str) -> Writer:
+        """Write an amount with its number of trials; its unit where that is not the column's."""
+
+        def written(row: Row) -> Cell:
+            if row[f"{side}_repeats"] is None:
+                return (ABSENT,)
+            value, own = row[side], row["unit"]
+            if row.get("basis") == "rate":
+                scale, own = rate_parts(value, row["amount_unit"])
+                value /= scale
+            told = f" {own}" if own != unit else ""
+            found = tie(row, f"{side}_wall_s", number(value))
+            return (found, f"{told} ({row[f'{side}_repeats']})")
+
+        return written
+
     return [
-        numbers("N", partial(_tied, column="workers", written=str)),
+        numbers("N", lambda row: (ABSENT if row["workers"] is None else str(row["workers"]),)),
         words("Value", lambda row: row.get("shown_value")),
         *(
             numbers(
                 f"{side.capitalize()}{of_side}",
-                partial(_amount, side=side, unit=unit),
+                amount(side),
                 f"Median of {side}, and the number of its trials",
             )
             for side in SIDES
         ),
-        numbers("New / base", _ratio, "Estimate of the test, with its interval"),
+        numbers("New / base", ratio, "Estimate of the test, with its interval"),
         words("Verdict", lambda row: _verdict(row, marks)),
         numbers(
             "Output",
-            _output,
+            agreed,
             "Agreement of the new output with the base's, from 0 to 1; =: equal bytes",
         ),
         words("Flags: base / new", _flags),
     ]
-
-
-def _tied(row: Row, column: str, written: Written) -> Cell:
-    """Write a number; those of wall times alone stand in a CSV."""
-    if row.get(column) is None:
-        return (ABSENT,)
-    text = written(row[column])
-    return (VERSIONS.value(row, column, text) if row["kind"] == TIMES else text,)
-
-
-def _ratio(row: Row) -> Cell:
-    if row["kind"] == TIMES:
-        return VERSIONS.interval_cell(row, "ratio", ratio3)
-    return (interval(row, "ratio", ratio3),)
-
-
-def _output(row: Row) -> Cell:
-    told = {"identical": row.get("output_identical")}
-    return _tied(row, "output_agreement", lambda score: agreement(told | {"agreement": score}))
-
-
-def _amount(row: Row, side: str, unit: str) -> Cell:
-    """Amount with its number of trials; its unit where that is not the one of its column."""
-    if row[f"{side}_repeats"] is None:
-        return (ABSENT,)
-    amount, own = row[side], row["unit"]
-    if row.get("basis") == "rate":
-        scale, own = rate_parts(amount, row["amount_unit"])
-        amount /= scale
-    text = number(amount)
-    found = VERSIONS.value(row, f"{side}_wall_s", text) if row["kind"] == TIMES else text
-    told = f" {own}" if own != unit else ""
-    return (found, f"{told} ({row[f'{side}_repeats']})")
 
 
 def _verdict(row: Row, marks: Mapping[str, str]) -> str:

@@ -19,11 +19,9 @@ wrong result is absent. The software is pyscale: these are no times of CryoSPARC
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import polars as pl
@@ -61,13 +59,12 @@ class BenchmarkData(Record):
     @property
     def as_csv(self) -> str:
         """Text of the CSV file: a row for each number."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(("type", "test", "timing", "value"))
-        for test, value in self.timings.items():
-            steps = value if isinstance(value, dict) else {"": value}
-            writer.writerows((self.type, test, step, number) for step, number in steps.items())
-        return text.getvalue()
+        rows = [
+            (self.type, test, step, number)
+            for test, value in self.timings.items()
+            for step, number in (value if isinstance(value, dict) else {"": value}).items()
+        ]
+        return pl.DataFrame(rows, ["type", "test", "timing", "value"], orient="row").write_csv()
 
 
 class Measured(Record):
@@ -94,77 +91,66 @@ def benchmark_files(tests: pl.DataFrame, measured: Measured) -> dict[str, Benchm
         # Of entries that do the same tests, the first.
         pl.col("stage") == pl.col("stage").first().over("kind", "device"),
     )
-    found: dict[str, BenchmarkData] = {}
+    place = {} if measured.folder is None else {"benchmark_data_dir": measured.folder}
+    found = {}
     for node in right["node"].unique(maintain_order=True):
         own = right.filter(pl.col("node").eq_missing(node))
-        info = dict(_test_info(measured, str(node)))
-        on_one = own.filter(at_once=1)
-        whole = on_one.filter(pl.col("step").is_null(), kind="storage").to_dicts()
-        storage = {row["test"]: row for row in whole}
-        decoded = on_one.filter(kind="decompress", step="decode").unique("test", keep="first")
-        walls = dict(decoded.select("test", "wall_s").iter_rows())
-        if on_storage := dict(_of_storage(storage, measured.movies)):
-            used = {"use_ssd": "cache_sequential_read_cold" in storage}
-            told = info | {"job_params": _params(measured, "storage") | used}
-            key = f"{node}_fs_benchmark_data"
-            found[key] = BenchmarkData(type="fs", timings=on_storage, test_info=told)
-        if on_cpu := {name: walls[codec] for name, codec in CODECS.items() if codec in walls}:
-            told = info | {"job_params": _params(measured, "decompress")}
-            key = f"{node}_cpu_benchmark_data"
-            found[key] = BenchmarkData(type="cpu", timings=on_cpu, test_info=told)
-        found |= _of_gpus(str(node), own, info | {"job_params": _params(measured, "kernels")})
+        files = {("fs", "storage"): _of_storage(own, measured.movies)}
+        files["cpu", "decompress"] = _of_decoding(own)
+        files |= {("gpu" + which, "kernels"): told for which, told in _of_gpus(own)}
+        for (name, stage), told in files.items():
+            if told["timings"]:
+                params = place | measured.params.get(stage, {}) | told.pop("job_params", {})
+                info = _test_info(measured, str(node)) | {"job_params": params}
+                found[f"{node}_{name}_benchmark_data"] = BenchmarkData(
+                    type=name.partition("_")[0], test_info=info, **told
+                )
     return found
 
 
-def _of_storage(
-    wholes: Mapping[str, Mapping[str, Any]], movies: int
-) -> Iterator[tuple[str, float]]:
-    if "particle_cache_copy" in wholes:
-        yield "particle_cache_time", wholes["particle_cache_copy"]["wall_s"]
+def _of_storage(own: pl.DataFrame, movies: int) -> dict[str, Any]:
+    whole = own.filter(pl.col("step").is_null(), kind="storage", at_once=1).to_dicts()
+    tests = {row["test"]: row for row in whole}
+    timings = {}
+    if "particle_cache_copy" in tests:
+        timings["particle_cache_time"] = tests["particle_cache_copy"]["wall_s"]
     for order in ("sequential", "random"):
-        read = wholes.get(f"cache_{order}_read_cold") or wholes.get(f"particle_{order}_read_cold")
+        read = tests.get(f"cache_{order}_read_cold") or tests.get(f"particle_{order}_read_cold")
         if read is not None:
-            yield f"particle_{order}_read_time", read["wall_s"]
+            timings[f"particle_{order}_read_time"] = read["wall_s"]
             if read["rate"] is not None:
-                yield f"particle_{order}_read_rate", read["rate"]
+                timings[f"particle_{order}_read_rate"] = read["rate"]
     for kind in MOVIES:
-        if f"movie_read_{kind}_cold" in wholes:
-            yield kind, wholes[f"movie_read_{kind}_cold"]["wall_s"] / movies
+        if f"movie_read_{kind}_cold" in tests:
+            timings[kind] = tests[f"movie_read_{kind}_cold"]["wall_s"] / movies
+    used = {"use_ssd": "cache_sequential_read_cold" in tests}
+    return {"timings": timings, "job_params": used}
 
 
-def _of_gpus(node: str, own: pl.DataFrame, info: dict[str, Any]) -> dict[str, BenchmarkData]:
-    """Files of the GPUs of a node, numbered where there are several."""
+def _of_decoding(own: pl.DataFrame) -> dict[str, Any]:
+    decoded = own.filter(kind="decompress", step="decode", at_once=1).unique("test", keep="first")
+    walls = dict(decoded.select("test", "wall_s").iter_rows())
+    return {"timings": {name: walls[test] for name, test in CODECS.items() if test in walls}}
+
+
+def _of_gpus(own: pl.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What each GPU of a node did, numbered where there are several."""
     kernels = own.filter(pl.col("kind") == "kernels", pl.col("device").is_not_null())
     devices = kernels["device"].unique(maintain_order=True).to_list()
-    found = {}
     for number, device in enumerate(devices):
-        which = "" if len(devices) == 1 else f"_{number}"
-        timings: dict[str, float | dict[str, float]] = {}
+        timings = {}
         for test in ON_GPU:
             rows = kernels.filter(device=device, test=test).to_dicts()
             # A step of a wrong test is not flagged itself: without the whole nothing is told.
             if any(row["step"] is None for row in rows):
                 timings[test] = {row["step"] or OVERALL: row["wall_s"] for row in rows}
-        if timings:
-            found[f"{node}_gpu{which}_benchmark_data"] = BenchmarkData(
-                type="gpu",
-                timings=timings,
-                test_info=info,
-                # Without its number among the GPUs of its name.
-                gpu_name=re.sub(r" #\d+$", "", device),
-            )
-    return found
+        # Without its number among the GPUs of its name.
+        named = re.sub(r" #\d+$", "", device)
+        which = "" if len(devices) == 1 else f"_{number}"
+        yield which, {"timings": timings, "gpu_name": named}
 
 
-def _params(measured: Measured, stage: str) -> dict[str, JsonValue]:
-    folder = {} if measured.folder is None else {"benchmark_data_dir": measured.folder}
-    return {**folder, **measured.params.get(stage, {})}
-
-
-def _test_info(measured: Measured, node: str) -> Iterator[tuple[str, Any]]:
-    yield "software", "pyscale"
-    yield "pyscale_version", measured.version
-    yield "created_at", measured.created_at
+def _test_info(measured: Measured, node: str) -> dict[str, Any]:
     stamp = measured.stamps.get(node, {})
     cpu, memory = stamp.get("cpu", {}), stamp.get("memory", {})
     told = {
@@ -179,4 +165,9 @@ def _test_info(measured: Measured, node: str) -> Iterator[tuple[str, Any]]:
             if memory.get(f"{which}_bytes") is not None
         },
     }
-    yield "instance_information", {name: value for name, value in told.items() if value}
+    return {
+        "software": "pyscale",
+        "pyscale_version": measured.version,
+        "created_at": measured.created_at,
+        "instance_information": {name: value for name, value in told.items() if value},
+    }

@@ -9,11 +9,9 @@ from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report import pipeline, quality
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.bottomview import BottomView
-from pyscale.report.comparison import conclusion
-from pyscale.report.comparisonview import shown
+from pyscale.report.comparisonview import Compared, shown
 from pyscale.report.curves import curves
 from pyscale.report.fitted import terminal_table
-from pyscale.report.judged import judged
 from pyscale.report.kinds import sections_of
 from pyscale.report.quality import worse
 from pyscale.report.results import Results
@@ -44,10 +42,9 @@ def summary_of(
         told += [Text(f"\n{right.caption}"), terminal_table(right)] if right else []
     versions = results.versions
     if versions is not None:
-        rows = judged(versions.table)
-        concluded = conclusion(versions.context, rows)
-        told += [Text(), shown(versions.context, rows)]
-        told += [Text(concluded, "bold")] if concluded else []
+        compared = Compared.of(versions)
+        told += [Text(), shown(compared)]
+        told += [Text(compared.headline, "bold")] if compared.headline else []
     told += map(Text, worse(results.measured))
     for one in said(results.trials, results.every(GridFindings)):
         # By its first sentence: the report has the rest.

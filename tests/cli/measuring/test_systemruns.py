@@ -9,7 +9,6 @@ import pytest
 from mockruns import alone, carried_out, tell_samples
 from pyscale.planning.suite import load_suite
 from pyscale.references.fromrun import reference_from
-from pyscale.references.testtable import machine_tests_of
 from pyscale_stages.timing import Timing
 from refusals import assert_refused
 
@@ -89,7 +88,7 @@ def test_a_reference_has_every_process_and_none_of_what_cannot_run(
     assert set(made.reference.size_ids) == {"storage"}
     assert made.reference.hardware["measured filesystem"] == "ext4"
     assert "Not measured there: particle_random_read_direct." in made.reference.caveats
-    found = machine_tests_of(made)
+    found = made.tests()
     assert found is not None
     assert found["repeats"].to_list() == [6]
     monkeypatch.setenv("PYSCALE_REFERENCES_FOLDER", str(tmp_path / "references"))

@@ -9,10 +9,8 @@ from pyscale.analysis.ranks.reconstruct import reconstruct_findings
 from pyscale.errors import UserError
 from pyscale.evaluation.results import results_of
 from pyscale.references.files import read_reference, write_reference
-from pyscale.references.fromranks import of_ranks
-from pyscale.references.fromrun import reference_from
-from pyscale.references.matching import shown_beside
-from pyscale.references.matchingranks import matching_loading, matching_reconstruct
+from pyscale.references.fromrun import of_ranks, reference_from
+from pyscale.references.matching import matching_loading, matching_reconstruct, shown_beside
 from pyscale.references.workid import work_id_of
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables

@@ -11,7 +11,6 @@ from pyscale.analysis.referencemodel import Loaded
 from pyscale.errors import UserError
 from pyscale.references.files import read_reference, shipped_folder
 from pyscale.references.matching import matching_tests
-from pyscale.references.testtable import machine_tests_of
 from refusals import refused
 
 CSV = """test,timing,device,wall_s,amount,unit,repeat
@@ -55,7 +54,7 @@ def tests():
 
 
 def test_it_is_summed_up_as_a_run_is(ours):
-    found = machine_tests_of(ours)
+    found = ours.tests()
     assert found is not None
     whole = [row for row in found.to_dicts() if row["test"] == "fft_3d" and row["device"] is None]
     assert [(row["step"], row["wall_s"], row["repeats"]) for row in whole] == [
@@ -97,7 +96,7 @@ def test_the_very_measurement_is_not_shown_beside_itself(tests, ours):
 
 
 def test_the_two_timings_of_the_guide_stand_beside_our_step_of_the_same_tests_on_gpus(guide, tests):
-    assert sorted(machine_tests_of(guide).select("test", "step", "wall_s").rows()) == [
+    assert sorted(guide.tests().select("test", "step", "wall_s").rows()) == [
         ("fsc_loose", "put_map_on_device", 0.677032470703125),
         ("fsc_spherical", "put_map_on_device", 0.5858473777771),
     ]

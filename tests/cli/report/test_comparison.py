@@ -12,7 +12,7 @@ from pyscale.report.comparison import (
     conclusion,
     remarks,
 )
-from pyscale.report.comparisonview import shown
+from pyscale.report.comparisonview import Compared, shown
 from pyscale.report.judged import judged
 from refusals import assert_said
 
@@ -38,7 +38,7 @@ def test_the_answer_is_one_sentence(compared, thin):
 
 def words(rows, context=CONTEXT):
     """What is shown of verdicts, below the table, as one line."""
-    return re.split(r"\]|nwo / nwo", " ".join(printed(shown(context, rows)).split()))[-1]
+    return re.split(r"\]|nwo / nwo", " ".join(printed(shown(Compared(context, rows))).split()))[-1]
 
 
 def test_outputs_are_said_with_their_quality(compared):
@@ -58,7 +58,7 @@ def test_a_verdict_on_an_invalid_configuration_says_so(broken):
     assert table.filter("base_invalid", "new_invalid")[["stage", "workers"]].rows() == [
         ("track", 4)
     ]
-    text = printed(shown(CONTEXT, judged(table)), width=140)
+    text = printed(shown(Compared(CONTEXT, judged(table))), width=140)
     marked = [line for line in text.splitlines() if "same, invalid" in line]
     assert [line.split()[0] for line in marked] == ["4"]
     assert_said(*(line for line in text.splitlines() if line.startswith("Invalid in ")))
@@ -69,7 +69,7 @@ def test_a_difference_that_may_not_count_is_shown_and_explained(full):
     table = comparison(full.trials, close)
     assert set(table["verdict"]) <= {"slower", "not enough data"}
     slower = table.filter(verdict="slower").height
-    text = printed(shown(CONTEXT, judged(table)))
+    text = printed(shown(Compared(CONTEXT, judged(table))))
     assert text.count("] slower") == slower > 0
     assert_said(words(judged(table)))
 

@@ -10,8 +10,9 @@ from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
 from pyscale.analysis.workers import CLOCK_TOLERANCE_S
-from pyscale.report import comparisonview, pipeline, scalingkind, sentences, validation
+from pyscale.report import pipeline, scalingkind, sentences, validation
 from pyscale.report.bottomline import bottom_line
+from pyscale.report.comparisonview import Compared
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import files_of
 from pyscale.report.curves import Curve, curves
@@ -59,7 +60,7 @@ def sections(results: Results) -> dict[str, Any]:
         "stand_ins": list(dict.fromkeys(filter(None, (one.stand_in for one in bottom.stages)))),
         "warned": said(results.trials, grids),
         "validation": validation.section(results.validation),
-        "versions": comparisonview.section(results.versions),
+        "versions": results.versions and Compared.of(results.versions),
         "sections": every,
         "of_kinds": of_kinds,
         "doubts": [*doubts_of_all(results)],

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from pyscale.report.charts.chart import Chart
 from pyscale.report.page.bundle import vega_bundle
 from pyscale.report.templating import templates
-from pyscale.report.viewer.model import Viewer
+from pyscale.report.viewer.build import Viewer
 from pyscale.wording import titled
 
 SCRIPTS = ("save.js", "charts.js", "viewer.js", "page.js")

@@ -9,7 +9,7 @@ from altair.utils.schemapi import debug_mode
 
 from pyscale.report.charts.chart import Chart, config, layered
 from pyscale.report.palette import colour, curve_colours
-from pyscale.report.viewer.model import Viewer
+from pyscale.report.viewer.build import Viewer
 from pyscale.wording import grouped, interval, number
 
 DATASET = "side-by-side"

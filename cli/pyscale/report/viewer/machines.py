@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyscale.analysis.flags import SENTENCES
-from pyscale.analysis.machine.comparison import OF_RATES, WHY_NOT
+from pyscale.analysis.machine.comparison import WHY_NOT
 from pyscale.analysis.machine.sidebyside import CELL, PROCESSOR
 from pyscale.report.machine.testlabels import BOTTLENECKS
-from pyscale.report.viewer.build import SideBySide, viewer_of
-from pyscale.report.viewer.model import Layout, Note, Row, Tag, Viewer
-from pyscale.report.viewer.stages import LAYOUT as OF_STAGES
+from pyscale.report.viewer.build import Layout, SideBySide, Tag, Viewer, viewer_of
+from pyscale.wording import grouped
 
 AT_ONCE = {"storage": "reader", "decompress": "thread"}
 """What `at_once` counts, where it is no thread of a kernel."""
@@ -20,52 +19,34 @@ TOLD_OTHERWISE = {"few-repeats", "steps-overlap"}
 LAYOUT = Layout(
     id="machines",
     file="comparison_tests",
-    names=CELL,
     told=(
         *("device_name", "repeats", "first_s", "wall_s", "wall_s_low", "wall_s_high", "percent"),
         *("amount", "unit", "rate", "rate_low", "rate_high", "bottleneck", "cache", "why_not"),
         "flags",
     ),
-    row="Test",
-    wholes="tests",
-    title="Tests side by side",
-    of_speedups=f"{OF_STAGES.of_speedups} Where the two did not do the same amount it is a ratio "
-    "of rates, and says so.",
-    of_percents="The percentage of a test is of all tests of its kind and device in the column, "
-    "that of a step of its test. First calls are not counted.",
-    hardware="Machines",
-    notes="What the likely limits mean",
-    invalid="wrong result",
+    source="source",
+    no_speedup="no_speedup",
+    why_not=WHY_NOT,
 )
 
 
 def machine_viewer(found: SideBySide) -> Viewer:
     """Shape the tables for the page."""
-    table = found.rows.to_dicts()
-    counts: dict[tuple[str, str], set[int]] = {}
-    for row in table:
-        counts.setdefault((row["kind"], row["test"]), set()).add(row["at_once"])
-    cells = found.cells(_tag)
-    keys = list(dict.fromkeys(tuple(row[name] for name in CELL) for row in table))
-    rows = []
-    for key in keys:
+    keys = found.rows.select(CELL).unique(maintain_order=True).rows()
+    counts = grouped(((key[0], key[4]), key[5]) for key in keys)
+
+    def about(*key: Any) -> dict[str, Any]:
         kind, entry, processes, device, test, at_once, step = key
         part = step is not None and (*key[:-1], None) in keys
-        several = len(counts[kind, test]) > 1
-        rows.append(
-            Row(
-                labels=dict(zip(CELL, key, strict=True)),
-                group=group_of(kind, device, processes, entry),
-                name=step if part else name_of(kind, test, at_once, step, tell_at_once=several),
-                part=part,
-                cells=tuple(cells.get((place, *key)) for place in range(len(found.columns))),
-            )
-        )
-    occur = set(found.rows["bottleneck"])
-    notes = [
-        Note(what=told.text, why=told.why) for code, told in BOTTLENECKS.items() if code in occur
-    ]
-    return viewer_of(found, LAYOUT, rows, notes, why_not=WHY_NOT, of_rates=OF_RATES)
+        several = len({*counts[kind, test]}) > 1
+        name = name_of(kind, test, at_once, step, tell_at_once=several)
+        return {
+            "group": group_of(kind, device, processes, entry),
+            "name": step if part else name,
+            "part": part,
+        }
+
+    return viewer_of(found, LAYOUT, keys, about, _tag)
 
 
 def name_of(kind: str, test: str, at_once: int, step: str | None, *, tell_at_once: bool) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import replace
 
 import polars as pl
 
@@ -15,7 +14,7 @@ from pyscale.analysis.referencemodel import NOT_TOLD, Reference, Referred
 from pyscale.analysis.sidebyside import Side
 from pyscale.planning.runfacts import hardware
 from pyscale.report.results import Results
-from pyscale.report.viewer.build import SideBySide, Source, letter
+from pyscale.report.viewer.build import Column, SideBySide, Source, letter
 
 
 def beside_references(results: Results) -> SideBySide:
@@ -38,31 +37,33 @@ def source_of(
     context = results.context
     losses = None if results.losses.is_empty() else results.losses
     return Source(
-        name=context.run_id or context.title,
-        kind="table" if context.run_id is None else "run",
-        side=Side(
-            results.configurations,
-            alike | _work(context.work_id),
-            losses,
-            results.trials,
+        Column(
+            name=context.run_id or context.title,
+            kind="table" if context.run_id is None else "run",
+            about=about,
+            href=href,
         ),
+        Side(results.configurations, alike | _work(context.work_id), losses, results.trials),
         limits=results.limits,
         hardware=hardware(node.stamp for node in context.nodes),
-        about=about,
-        href=href,
     )
 
 
-def column_of(reference: Reference, side: Side | MachineSide, named: str = "") -> Source:
+def _elsewhere(
+    reference: Reference, side: Side | MachineSide, named: str = "", place: int | None = None
+) -> Source:
     """Make a column of what others measured."""
     year = f", {reference.measured}" if reference.measured else ""
     return Source(
-        name=reference.title,
-        kind="reference",
-        side=side,
+        Column(
+            id="" if place is None else letter(place),
+            name=reference.title,
+            kind="reference",
+            about=f"another machine{year}{named}",
+            href=reference.url,
+        ),
+        side,
         hardware={what: value for what, value in reference.hardware.items() if value != NOT_TOLD},
-        about=f"another machine{year}{named}",
-        href=reference.url,
     )
 
 
@@ -81,7 +82,7 @@ def _of_reference(found: Referred[pl.DataFrame]) -> Iterator[Source]:
     for own in sorted(turns, key=lambda table: int(table["turn"][0])):
         several = own.filter(pl.col("of") > 1).select(one).unique(maintain_order=True).rows()
         named = "".join(f"; {stage}: {label}" for stage, label in several)
-        yield column_of(reference, Side(own, _work(reference.work_id)), named)
+        yield _elsewhere(reference, Side(own, _work(reference.work_id)), named)
 
 
 def _work(work_id: str | None) -> frozenset[Hashable]:
@@ -95,7 +96,7 @@ def machines_beside_references(results: Results) -> SideBySide | None:
         return None
     own = list(sources_of_run(results, place=0))
     elsewhere = (
-        replace(column_of(reference, MachineSide(tests, reference.size_ids)), id=letter(place))
+        _elsewhere(reference, MachineSide(tests, reference.size_ids), place=place)
         for place, (reference, tests) in enumerate(referred, start=1)
     )
     return SideBySide.of([*own, *elsewhere], machines_beside)
@@ -127,14 +128,17 @@ def sources_of_run(
         if timings is not None:
             trials = trial_medians(timings.filter(timings["node"].eq_missing(node)))
         told = machine.places.get(node, {})
+        named = about if is_only else ", ".join(filter(None, (about, f"node {node}")))
         yield Source(
-            id=letter(place) if is_only else f"{letter(place)}{number}",
-            name=context.run_id or context.title,
-            kind="run",
-            side=MachineSide(tests.filter(own), machine.sizes, trials),
+            Column(
+                id=letter(place) if is_only else f"{letter(place)}{number}",
+                name=context.run_id or context.title,
+                kind="run",
+                about=named,
+                href=href,
+            ),
+            MachineSide(tests.filter(own), machine.sizes, trials),
             hardware=hardware([stamps[node]] if node in stamps else []) | _folder(told),
-            about=about if is_only else f"{about}, node {node}" if about else f"node {node}",
-            href=href,
         )
 
 

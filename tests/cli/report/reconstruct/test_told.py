@@ -8,7 +8,7 @@ import pytest
 from madeupreconstruct import ENTRIES, Entry, made_up, reconstruction
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings, reconstruct_findings
 from pyscale.references.files import all_references
-from pyscale.references.matchingranks import matching_reconstruct
+from pyscale.references.matching import matching_reconstruct
 from pyscale.report.kinds import sections_of
 from refusals import assert_said
 

@@ -56,7 +56,7 @@ def assert_told():
 
     def check(found, shown, names, told):
         table = comparison_table(found, shown.layout)
-        keys = ("side", *shown.layout.names)
+        keys = ("side", *shown.names)
         rows = {
             "|".join("" if row[name] is None else str(row[name]) for name in keys): row
             for row in table.to_dicts()

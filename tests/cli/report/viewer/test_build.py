@@ -7,7 +7,13 @@ import pytest
 
 from pyscale.analysis.referencemodel import Referred
 from pyscale.analysis.sidebyside import Side
-from pyscale.report.viewer.build import SideBySide, Source, comparison_table, properties
+from pyscale.report.viewer.build import (
+    Column,
+    SideBySide,
+    Source,
+    comparison_table,
+    properties,
+)
 from pyscale.report.viewer.sources import beside_references, source_of
 from pyscale.report.viewer.stages import LAYOUT, viewer
 
@@ -55,7 +61,9 @@ def test_an_invalid_configuration_says_so_in_place_of_a_limit(broken):
 def test_hardware_that_differs_is_marked(run, kind, other, values, differs):
     side = Side(pl.DataFrame(), frozenset())
     told = (("run", run), (kind, other))
-    (found,) = properties([Source("a", one, side, hardware=own) for one, own in told])
+    (found,) = properties(
+        [Source(Column(name="a", kind=one), side, hardware=own) for one, own in told]
+    )
     assert (found.values, found.differs) == (values, differs)
 
 

@@ -7,7 +7,7 @@ import polars as pl
 from pyscale.evaluation.results import analysed
 from pyscale.report.comparison import ComparisonContext
 from pyscale.report.viewer.build import SideBySide
-from pyscale.report.viewer.several import Several, compared_runs, verdict_lines
+from pyscale.report.viewer.several import Several, against_first
 from pyscale.report.viewer.sources import source_of
 from refusals import assert_said
 
@@ -25,10 +25,15 @@ def beside(base, new, *, same_movie=True):
     return several(SideBySide.of([source_of(base, alike=MOVIE), source_of(new, alike=other)]))
 
 
+def against(several):
+    (found,) = against_first(several)
+    return found
+
+
 def test_runs_of_other_stages_and_n_say_what_only_one_has(full, thin):
     without_track = analysed(full.trials.filter(pl.col("stage") != "track"), full.context)
-    judged = compared_runs(beside(without_track, thin))[1].judged
-    assert_said(*judged.summary, *judged.reasons)
+    found = against(beside(without_track, thin)).compared
+    assert_said(found.headline, *found.said, *found.notes.values())
 
 
 def test_runs_with_nothing_in_common_or_of_another_input_are_shown_and_not_judged(full, slower):
@@ -37,18 +42,17 @@ def test_runs_with_nothing_in_common_or_of_another_input_are_shown_and_not_judge
         for stage in ("track", "segment")
     )
     told = CONTEXT.model_copy(update={"nothing_in_common": "a is of tracks, and b of cells"})
-    judged = compared_runs(replace(beside(one, other), contexts=[told]))[1].judged
-    assert judged.summary == ()
-    found = compared_runs(beside(full, slower, same_movie=False))
-    assert verdict_lines(found) == []
-    assert_said(judged.refused, found[1].judged.refused)
+    apart = against(replace(beside(one, other), contexts=[told]))
+    found = against(beside(full, slower, same_movie=False))
+    for each in (apart, found):
+        assert (each.compared.headline, each.compared.tables) == (None, [])
+    assert_said(apart.refused, found.refused)
 
 
 def test_other_work_at_an_n_is_not_judged_there(full):
     longer = pl.when(pl.col("workers") == 8).then(2 * pl.col("work")).otherwise("work")
-    found = compared_runs(
-        beside(full, analysed(full.trials.with_columns(work=longer), full.context))
-    )
-    words = {workers: one.text for _, workers, (one,) in verdict_lines(found) if one}
-    assert words == {1: "same", 2: "same", 4: "same", 8: "not compared"}
-    assert_said(*found[1].judged.summary)
+    other = analysed(full.trials.with_columns(work=longer), full.context)
+    found = against(beside(full, other)).compared
+    words = {row["workers"]: row["verdict"] for row in found.rows}
+    assert words == {1: "same", 2: "same", 4: "same", 8: None}
+    assert_said(found.headline, *found.said)

@@ -19,7 +19,7 @@ def test_the_main_cause_is_named_as_surely_as_it_is_known():
     for share in (0.99, 0.85, 0.5, None):
         rest = None if share is None else 1 - share
         found = limits_of(("imbalance", 0.9, share), ("start-up", 0.8, rest))
-        shown = tag(found, PARTS, 4, "cpu")
+        shown = tag(found, PARTS, 4)
         # The explanation is what the report says.
         assert shown.why == " ".join(sentences.sentences(found))
         assert_said(shown.text)
@@ -29,18 +29,12 @@ SMALL = limits_of(("imbalance", 0.51, 0.99))
 
 
 def test_without_a_main_cause_the_largest_part_is_named_with_its_share():
-    for found, parts, device in (
-        (None, PARTS, "cpu"),
-        # Where no cause is large the largest part is named too.
-        (SMALL, PARTS | {"read": 20.0}, "cpu"),
-        # Computing on a GPU depends on it.
-        (None, PARTS, "cuda"),
-        (None, PARTS, None),
-    ):
-        shown = tag(found, parts, 4 if found else 1, device)
+    # Where no cause is large the largest part is named too.
+    for found, parts in ((None, PARTS), (SMALL, PARTS | {"read": 20.0})):
+        shown = tag(found, parts, 4 if found else 1)
         assert_said(f"{shown.text}: {shown.why}")
 
 
 @pytest.mark.parametrize("parts", [{}, {"busy": 9.0}, {"compute": 0.0}])
 def test_where_no_phase_is_known_there_is_no_tag(parts):
-    assert tag(None, parts, 1, "cpu") is None
+    assert tag(None, parts, 1) is None

@@ -1,7 +1,8 @@
 // Viewers: speedups against the chosen base, rows that open, explanations, downloads.
 for (const shown of document.querySelectorAll(".viewer")) {
-  const { columns, rows, names, written, source, no_speedup: noSpeedup, wholes, file, why_not: whyNot,
+  const { columns, rows, names, written, source, no_speedup: noSpeedup, file, why_not: whyNot,
     of_rates: ofRates } = window.pyscale.data[shown.dataset.viewer];
+  const { wholes } = shown.dataset;
   const all = (selector, inside = shown) => [...inside.querySelectorAll(selector)];
   const element = (name, properties, ...content) => {
     const made = Object.assign(document.createElement(name), properties);
@@ -136,5 +137,4 @@ for (const shown of document.querySelectorAll(".viewer")) {
       window.pyscale.save(`${file}.${format}`, new Blob([forms[format]()], { type: types[format] }));
     });
   }
-  window.addEventListener("beforeprint", () => { for (const notes of all("details.notes")) notes.open = true; });
 }
