@@ -114,32 +114,14 @@ def ranged(row: Mapping[str, Any]) -> bool:
     return row["wall_s_low"] is None and bool(row["repeats"] > 1)
 
 
-def wall_time_or_range(row: Mapping[str, Any]) -> str:
-    """Wall time in seconds with its interval or, of fewer trials, shortest and longest."""
-    if not ranged(row):
-        return wall_time(row)
-    return f"{number(row['wall_s'])} ({number(row['wall_s_min'])}-{number(row['wall_s_max'])})"
-
-
 def speedup(row: Mapping[str, float | None]) -> str:
     """Speedup of a configuration, with its interval; an invalid one has none."""
     return INVALID if row["invalid"] else interval(row, "speedup", ratio)
 
 
-def factor(row: Mapping[str, float | None], column: str) -> str:
-    """Efficiency or a factor of it; those that compare work are absent where it was another."""
-    compares = column in {"efficiency", "computation_scaling"}
-    return ABSENT if row["invalid"] and compares else ratio(row[column])
-
-
 def efficiency(row: Mapping[str, float | None]) -> str:
     """Efficiency of a configuration, with its interval; an invalid one has none."""
     return ABSENT if row["invalid"] else interval(row, "efficiency", ratio)
-
-
-def serial_fractions(rows: Iterable[Mapping[str, float | None]], column: str) -> str:
-    """List a serial fraction at every N, with its interval."""
-    return listing(f"{interval(row, column, ratio)} at N = {row['workers']}" for row in rows)
 
 
 def quality(record: str) -> str:

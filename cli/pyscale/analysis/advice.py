@@ -24,14 +24,6 @@ from pyscale.analysis.tabledoubts import coarse_step
 Objective = Literal["knee", "fastest", "budget"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
-DOUBTFUL = (
-    *("check-failed", "mixed-hardware", "oversubscribed", "disturbed", "drift", "unstable"),
-    *("in-a-row", "coarse-times"),
-    *("workers-did-not-overlap", "warm-not-cold", "cache-uncontrolled", "failed-trials"),
-)
-"""Flags by which another N could be the best in truth. The others cost precision alone, which the
-share of resamples holds, or are a configuration's end, as `invalid` is."""
-
 
 class Choice(OfCurve):
     """The N that serves one objective best, on one curve."""

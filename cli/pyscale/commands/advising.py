@@ -25,6 +25,7 @@ from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.directives import Dialect, directives
 from pyscale.report.kinds import rank_advice
+from pyscale.report.page import tables
 from pyscale.report.quality import worse
 from pyscale.report.results import Results
 from pyscale.report.warned import said, shortly
@@ -161,6 +162,7 @@ def _advice(
         ),
         directives=directives(dialect, named, site, meeting) if named else "",
         warnings=tuple(shortly(one) for one in said(trials) if one.doubts_result),
+        table=tables.choices(drawn, about),
         line=line,
         worse=tuple(worse(results.measured)),
     )

@@ -37,7 +37,9 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
     found = nodes(manifest, tasks)
     recorded = set(tasks["trial"]) | tables.sources.unreadable.keys()
     absent = [trial.id for trial in plan.trials if trial.id not in recorded]
-    untold = [f"{len(absent)} of {len(plan.trials)} planned trials: {', '.join(absent)}."]
+    untold = [
+        f"{len(absent)} of {len(plan.trials)} planned trials have no record: {', '.join(absent)}."
+    ]
     of_movie = {
         "windows of each worker": str(settings["chunks_per_worker"]),
         "scaling": str(Sweep.of(plan)),
@@ -66,7 +68,7 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
         commands=commands(plan),
         works=works(plan, tables.sources.entry_versions),
         adds_up=adds_up(plan),
-        not_measured=(
+        lacking=(
             *(untold if absent else []),
             *tables.sources.unreadable.values(),
             *plan.unjudged,

@@ -85,7 +85,7 @@ def make_plan(
         axes=dataset.axes if dataset else None,
         truth=dataset.own_truth if dataset else None,
         unjudged=tuple(
-            f"The quality of {entry} against the truth: {entries[entry].unjudged}."
+            f"No quality of {entry} against the truth: {entries[entry].unjudged}."
             for entry in suite.stages
             if entry in measured and entries[entry].unjudged
         ),

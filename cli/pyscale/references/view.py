@@ -13,8 +13,10 @@ from rich.text import Text
 from pyscale.analysis.referencemodel import NOT_TOLD, Loaded
 from pyscale.console import answer
 from pyscale.references.files import shipped_folder
+from pyscale.report.curves import curves
+from pyscale.report.fitted import terminal_table
 from pyscale.report.grid.sweep import where_it_ends
-from pyscale.report.terminal import summary
+from pyscale.report.page import tables
 
 ABSENT = "-"
 NO_STAGES = "none: it appears beside tests of the same names, if it has any"
@@ -98,8 +100,8 @@ def show_one(loaded: Loaded, *, as_json: bool) -> None:
 def _numbers(loaded: Loaded) -> RenderableType:
     """Its configurations as reports show them, or its table as it is."""
     found = loaded.configurations()
-    if found is not None:
-        return summary(found)
+    if found is not None and (results := tables.results(curves(found))):
+        return terminal_table(results)
     tests = loaded.tests()
     shown = loaded.table if tests is None else tests.select(OF_TESTS)
     table = _table(*shown.columns)

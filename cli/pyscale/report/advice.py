@@ -9,31 +9,29 @@ from typing import Any
 
 from pydantic import Field
 
-from pyscale.analysis.advice import DOUBTFUL, Choice, Objective
+from pyscale.analysis.advice import Choice, Objective
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.experiments import Experiment
+from pyscale.analysis.flags import DOUBTFUL
 from pyscale.analysis.intervals import LIKELY, SURE, repeats_needed
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.resource_request import MEMORY_MARGIN, TIME_MARGIN, TIME_STEP_S, Request
 from pyscale.analysis.trust import Trust
-from pyscale.report import limits as limit_sentences
 from pyscale.report import scalingkind, sentences
 from pyscale.report.bottomline import BottomLine
 from pyscale.report.curves import Curve
+from pyscale.report.page.values import Table
+from pyscale.report.results import Results
 from pyscale.report.sentences import why_invalid
 from pyscale.wording import (
     ABSENT,
     amount,
     coarse,
     gib,
-    grouped,
-    interval,
     listing,
     number,
     percent,
-    ratio,
     resampled_share,
-    wall_time,
 )
 from pyscale_stages.contract import Record
 from pyscale_stages.wording import plural
@@ -58,20 +56,16 @@ MEANING: dict[Objective, str] = {
         "N x wall time, are within those given"
     ),
 }
-HOLDS: dict[Objective, str] = {
-    "knee": "best",
-    "fastest": f"within {percent(MARGIN)} of the fastest",
-    "budget": f"within the budget, and within {percent(MARGIN)} of the fastest that is,",
-}
-"""What a resample has to show of an N for its choice to hold."""
 HOW_SURE = (
     f"the share of resamples of the trials in which this N is best or, for fastest and budget, "
     f"within {percent(MARGIN)} of the fastest: sure from {percent(SURE)} on, likely from "
     f"{percent(LIKELY)}, else undecided; unknown where an N has fewer than {repeats_needed()} "
     "timed trials, or there is no other"
 )
-
-
+MARGINS = (
+    f"Each task asks for {MEMORY_MARGIN:g} x its peak memory, in whole GiB, and {TIME_MARGIN:g} x "
+    f"the longest task's time, in whole {TIME_STEP_S // 60} min; larger data need more"
+)
 MEMORY_SETTING = "`memory_gib` in the site's file"
 CORES_SETTING = "`cpus` in the site's file, or `--cpus-per-worker`"
 
@@ -118,6 +112,9 @@ class Advice(Record):
     doubts: tuple[str, ...] = Field(description="Flags by which another N could be the best")
     worse: tuple[str, ...] = Field((), description="What stages measure, where it gets worse")
     directives: str = Field(description="What asks for the requests, to paste")
+    table: Table | None = Field(
+        None, exclude=True, description="Every choice, as a report lays them out"
+    )
     warnings: tuple[str, ...] = Field(
         (), exclude=True, description="Of stages whose result may be wrong, in short"
     )
@@ -126,99 +123,16 @@ class Advice(Record):
     )
 
 
-def section(
-    curve: Curve,
-    choices: Sequence[Choice],
-    limits: Sequence[Limits],
-    requests: Sequence[Request],
-    measured_for: str,
-) -> list[str]:
-    """Give the sentences of "What to request" on one curve, for the report."""
-    own = [choice for choice in choices if curve.owns(choice)]
-    of_each = grouped(((choice.workers, choice.refusal), choice) for choice in own)
-    told = [
-        f"{listing([NAMES[choice.objective] for choice in same])}: {chosen(*same)}"
-        for same in of_each.values()
-    ]
-    told += limit_sentences.of_several(limits_near(curve, own, limits))
-    told += excluded(curve)
-    told += [asked(one, measured_for) for one in requests if curve.owns(one)]
-    return told
-
-
-def cells(choice: Choice, *, intervals: bool) -> list[str]:
-    """Cells of one choice, after its stage and objective; without intervals they are narrow."""
-    if choice.workers is None:
-        return [ABSENT] * 6
-    return [
-        str(choice.workers),
-        wall_time(choice.model_dump()) if intervals else number(choice.wall_s),
-        interval(choice.model_dump(), "speedup", ratio) if intervals else ratio(choice.speedup),
-        ratio(choice.efficiency),
-        number(choice.worker_hours),
-        confidence(choice),
-    ]
+def limits_of(curve: Curve, results: Results) -> list[Limits]:
+    """What limits a curve of a report, near every N that is advised."""
+    own = [choice for choice in results.choices if curve.owns(choice)]
+    return limits_near(curve, own, results.limits)
 
 
 def confidence(choice: Choice) -> str:
     """Say how sure a choice is, in short."""
     share = "" if choice.share_chosen is None else f" ({resampled_share(choice.share_chosen)})"
     return ABSENT if choice.workers is None else f"{choice.sureness}{share}"
-
-
-def chosen(*same: Choice) -> str:
-    """State choices of one N, the numbers that led to it, and how sure they are."""
-    choice = same[0]
-    if choice.workers is None:
-        return f"no N is advised: {choice.refusal}."
-    row = choice.model_dump()
-    trials = "one trial" if choice.repeats == 1 else f"median of {choice.repeats} trials"
-    beside = dict.fromkeys(
-        told for one in same for told in (at_the_end(one), sureness(one)) if told is not None
-    )
-    return " ".join(
-        [
-            f"request N = {choice.workers}, which took {wall_time(row)} s ({trials}), "
-            f"speedup {interval(row, 'speedup', ratio)}, efficiency {ratio(choice.efficiency)}, "
-            f"{number(choice.worker_hours)} worker-hours.",
-            *beside,
-        ]
-    )
-
-
-def at_the_end(choice: Choice) -> str | None:
-    """Say that no larger N pays, or that no larger one was measured, where that is so."""
-    if choice.workers is None or len(choice.candidates) < 2:
-        return None
-    if choice.at_edge:
-        return f"N = {choice.workers} is the largest measured; a larger one may be better."
-    largest = choice.workers == choice.candidates[-1]
-    # The knee of most curves has larger N beside it; of the baseline one would ask why.
-    if largest or (choice.objective == "knee" and choice.workers > choice.candidates[0]):
-        return None
-    told = NO_LARGER[choice.objective]
-    return told if choice.sureness == "sure" else f"In these trials {told[0].lower()}{told[1:]}"
-
-
-def sureness(choice: Choice) -> str:
-    """Say how sure a choice is, by the share of resampled trials in which it holds."""
-    if len(choice.candidates) == 1:
-        return "It is the only N with a timed trial and a valid output: there was no other."
-    if choice.share_chosen is None:
-        return f"Confidence unknown: some N has fewer than {repeats_needed()} timed trials."
-    share = (
-        f"{HOLDS[choice.objective]} in {resampled_share(choice.share_chosen)} of resamples of the "
-        "trials"
-    )
-    if choice.sureness == "sure":
-        return f"Sure{' among those measured' if choice.at_edge else ''}: {share}."
-    # In a resample no N at all may be within a budget.
-    others = "none is within the budget" if choice.rival is None else f"mostly N = {choice.rival}"
-    alike = ""
-    if choice.is_close:
-        close = resampled_share(choice.share_close)
-        alike = f" Either will do: it is within {percent(MARGIN)} of the best in {close}."
-    return f"{choice.sureness.capitalize()}: {share}, else {others}.{alike}"
 
 
 def excluded(curve: Curve) -> list[str]:
@@ -289,7 +203,7 @@ def too_much(found: Sequence[Curve]) -> Iterator[str]:
         if enough < requested:
             parts.append(
                 f"a task requested {gib(requested)} GiB of memory and used at most {gib(peak)}; "
-                f"{gib(enough)} GiB (1.2 times that, in whole GiB) suffices"
+                f"{gib(enough)} GiB ({MEMORY_MARGIN:g} times that, in whole GiB) suffices"
                 f"{f' ({MEMORY_SETTING})' if knows else ''}"
             )
         asked = [

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pyscale.analysis.advice import Choice
 from pyscale.analysis.trust import Trust
-from pyscale.report import limits as limit_sentences
-from pyscale.report.advice import (
-    HOW_SURE,
-    MEANING,
-    NAMES,
-    Advice,
-    StageAdvice,
-    asked,
-    at_the_end,
-    cells,
-    sureness,
-)
+from pyscale.report.advice import HOW_SURE, MEANING, NAMES, Advice, asked
 from pyscale.report.bottomline import BottomLine
 from pyscale.report.bottomview import STYLES, answers, headed
-from pyscale.report.fitted import Fitted, empty_table
-from pyscale.wording import ABSENT, grouped, listing
+from pyscale.report.fitted import Fitted, empty_table, terminal_table
+from pyscale.report.limits import of_several
+from pyscale.wording import ABSENT, grouped
 
 TRUSTED: dict[Trust, str] = {
     "yes": "Can be trusted",
@@ -85,77 +74,27 @@ def _requests(line: BottomLine) -> Table:
 
 def _reasons(advice: Advice) -> Iterator[RenderableType | str]:
     """Every choice with its numbers, what limits it, and the runs that would settle it."""
-    yield Fitted(
-        _table(advice.stages, intervals=True),
-        _table(advice.stages, intervals=False),
-        "95 % intervals need a wider terminal; --json has them.",
-    )
+    if advice.table is not None:
+        in_short = terminal_table(advice.table.in_short({"Worker-seconds"}))
+        too_wide = "95 % intervals need a wider terminal; --json has them."
+        yield Fitted(terminal_table(advice.table), in_short, too_wide)
     several = [stage for stage in advice.stages if not stage.has_one_n]
     objectives = dict.fromkeys(c.objective for stage in several for c in stage.choices)
     for objective in objectives:
-        yield Text.assemble((NAMES[objective], "bold"), f": {MEANING[objective]}")
+        yield headed(f"{NAMES[objective]}: {MEANING[objective]}")
     if {*objectives} == {"knee", "fastest"}:
-        yield Text.assemble(("budget", "bold"), f": {ASK_FOR_BUDGET}")
+        yield headed(f"budget: {ASK_FOR_BUDGET}")
     if several:
-        yield Text.assemble(("confidence", "bold"), f": {HOW_SURE}")
+        yield headed(f"confidence: {HOW_SURE}")
     if advice.doubts:
         yield Text("\nWhat could change the answer", style="bold")
         yield from (Text(f"- {doubt}") for doubt in advice.doubts)
-    remarks = {stage.name: list(_remarks(stage, advice.measured_for)) for stage in advice.stages}
-    first, *others = remarks.values()
-    of_all = [one for one in first if others and all(one in other for other in others)]
-    for name, found in [*remarks.items(), ("all stages", of_all)]:
-        own = found if found is of_all else [one for one in found if one not in of_all]
-        if own:
-            yield Text(f"\n{name}", style="bold")
-        for sentence, command in own:
-            yield Text(f"- {sentence}")
-            if command is not None:
-                yield f"  $ {command}"
-
-
-def _remarks(stage: StageAdvice, measured_for: str) -> Iterator[tuple[str, str | None]]:
-    """What the table of choices does not say, each with the line that would settle it."""
-    said = grouped(
-        (beyond, NAMES[choice.objective])
-        for choice in stage.choices
-        if (beyond := " ".join(_beyond_the_table(choice)))
-    )
-    who = "" if stage.has_one_n else "{}: "
-    told = [f"{who.format(listing(names))}{sentence}" for sentence, names in said.items()]
-    told += limit_sentences.of_several(stage.limits)
-    told += stage.excluded
-    if stage.request is not None:
-        told.append(asked(stage.request, measured_for))
-    yield from ((sentence, None) for sentence in told)
-    yield from ((experiment.reason, experiment.command) for experiment in stage.experiments)
-
-
-def _beyond_the_table(choice: Choice) -> Iterator[str]:
-    if choice.workers is None:
-        yield f"No N is advised: {choice.refusal}."
-        return
-    end = at_the_end(choice)
-    if end is not None and not choice.at_edge:
-        yield end
-    if choice.sureness in {"likely", "undecided"} or len(choice.candidates) == 1:
-        yield sureness(choice)
-
-
-def _table(stages: Sequence[StageAdvice], *, intervals: bool) -> Table:
-    table = empty_table()
-    table.add_column("objective", no_wrap=True)
-    table.add_column("N", justify="right", no_wrap=True)
-    for header in ("wall s", "speedup", "effi-\nciency", "worker-\nhours", "confidence"):
-        table.add_column(header, no_wrap=True)
-    for stage in stages:
-        # Of one N nothing was chosen, for whatever objective.
-        choices = stage.choices[:1] if stage.has_one_n else stage.choices
-        for choice in choices:
-            table.add_row(
-                Text(stage.name if choice is choices[0] else ""),
-                "only N" if stage.has_one_n else NAMES[choice.objective],
-                *cells(choice, intervals=intervals),
-                end_section=choice is choices[-1] and stage is not stages[-1],
-            )
-    return table
+    for stage in advice.stages:
+        yield Text(f"\n{stage.name}", style="bold")
+        asked_for = [asked(stage.request, advice.measured_for)] if stage.request else []
+        for told in (*of_several(stage.limits), *stage.excluded, *asked_for):
+            yield Text(f"- {told}")
+        for experiment in stage.experiments:
+            yield Text(f"- {experiment.reason}")
+            if experiment.command is not None:
+                yield f"  $ {experiment.command}"

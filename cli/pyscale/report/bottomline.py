@@ -259,7 +259,7 @@ def _limit(limits: Limits | None, chosen: int | None) -> tuple[str, str]:
     if main is None:
         return "no single cause", f"{at}: {measured}."
     if limits.sureness == "undecided":
-        other = rival(limits)
+        other = rival(limits) or main
         return f"{SHORT[main.code]} or {SHORT[other.code]}", (
             f"{at}, undecided: {measured}; without {SHORT[main.code]} {ratio(main.efficiency)}, "
             f"without {SHORT[other.code]} {ratio(other.efficiency)}."

@@ -74,8 +74,8 @@ class ReportContext(Record):
         description="Whether its stages together process the data once, so that their wall times "
         "add up; None is not known",
     )
-    not_measured: tuple[str, ...] = Field(
-        (), description="Sentences on what the run left out, beyond what the tables show"
+    lacking: tuple[str, ...] = Field(
+        (), description="Sentences on records and trials that are missing or cannot be read"
     )
 
     @property

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pyscale.report.context import ReportContext
@@ -21,19 +20,17 @@ MOST_NAMED = 4
 
 
 def write_markdown(folder: Path, results: Results) -> Path:
-    """Write the text; it tells what the page does, without its pictures and its first screen."""
+    """Write the text: the sections and tables of the page, without its pictures."""
     context = results.context
     properties = list(dict.fromkeys(name for node in context.hardware for name in node))
     template = templates().overlay(finalize=_as_text).get_template(f"{NAME}.j2")
     told = sections(results) | {
-        "title": context.title,
-        "stand_ins": context.stand_ins,
-        "settings": context.settings,
         "timed": list(_timed(context)),
         "hardware_columns": properties,
-        "hardware": [[node.get(name, ABSENT) for name in properties] for node in context.hardware],
+        "hardware_rows": [
+            [one.get(name, ABSENT) for name in properties] for one in context.hardware
+        ],
         "table": table,
-        "of_stages": partial(_of_stages, context),
         "laid_out": laid_out,
     }
     write_atomically(folder / NAME, template.render(told))
@@ -58,17 +55,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def laid_out(shown: Table) -> str:
     """Write a table of the page."""
     return table(shown.header, shown.texts)
-
-
-def _of_stages(context: ReportContext, shown: Table, names: Mapping[str, str]) -> str:
-    """Write a table of curves, with the algorithm of each by the stage that it is of."""
-    if not context.works:
-        return laid_out(shown)
-    works = context.works
-    how = {name: works[stage].how for name, stage in names.items() if stage in works}
-    first, *others = shown.header
-    named = ([row[0], how.get(row[0], ABSENT), *row[1:]] for row in shown.texts)
-    return table([first, "Algorithm", *others], named)
 
 
 def _timed(context: ReportContext) -> Iterator[str]:

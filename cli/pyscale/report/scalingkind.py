@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pyscale import wording
 from pyscale.report.curves import Curve
 from pyscale.wording import amount, listing
 
@@ -33,32 +32,6 @@ def work(curve: Curve) -> str | None:
         f"Neither the work nor the work per worker was the same at every N ({done}): speedup "
         "compares work per second."
     )
-
-
-def held_against(row: Row) -> str:
-    """Worker-seconds with which those at N are compared."""
-    return "the baseline for as much work" if is_scaled(row) else "the baseline"
-
-
-def serial_fractions(curve: Curve) -> str | None:
-    """State Gustafson's serial fractions, where they are defined."""
-    rows = [row for row in curve.timed if row["gustafson"] is not None and not row["invalid"]]
-    if not rows:
-        return None
-    found = wording.serial_fractions(rows, "gustafson")
-    return f"Gustafson serial fraction (of the time on N workers): {found}."
-
-
-def not_compared(found: Sequence[Curve]) -> Iterator[str]:
-    """Name the curves whose outputs at different N, or whose work, cannot be compared."""
-    curves = [curve for curve in found if curve.rows[0]["scaling"] == "weak"]
-    if curves:
-        where = "all stages" if len(curves) == len(found) else listing(c.name for c in curves)
-        yield (
-            f"{where}: agreement of outputs between N. In weak scaling N workers have other frames "
-            "than N0; quality, where the truth is known, is measured at the largest N alone."
-        )
-    yield from assumed_strong(found)
 
 
 def assumed_strong(found: Sequence[Curve]) -> Iterator[str]:

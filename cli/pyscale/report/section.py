@@ -59,9 +59,7 @@ class Block:
     said: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     folded: tuple[Table, ...] = ()
-    """Long tables that the page folds, and the text leaves out."""
-    in_short: tuple[Table, ...] = ()
-    """The rows of those that the text has."""
+    """Tables that the page folds."""
     note: str = ""
     """What the tables hold."""
     is_folded: bool = False
@@ -75,25 +73,25 @@ class Section:
     """All that page, text, terminal and advice say of one kind of work."""
 
     kind: str
-    nav: str
-    """Its name in the page's list of sections."""
     title: str
     """The question."""
-    heading: str
-    """The kind of work."""
-    subject: str
-    """What a report on it alone is about."""
-    ran: str
-    """What ran, in a line."""
-    answered: tuple[Answered, ...]
-    """The first screen."""
     blocks: tuple[Block, ...]
-    short: tuple[Table, ...]
+    figures: tuple[str, ...] = ()
+    """Charts of the page; the first of a kind that leads may stand on the first screen."""
+    answered: tuple[Answered, ...] = ()
+    """The first screen."""
+    nav: str = ""
+    """Its name in the page's list of sections, where that is not its title."""
+    heading: str = ""
+    """The kind of work."""
+    subject: str = ""
+    """What a report on it alone is about."""
+    ran: str = ""
+    """What ran, in a line."""
+    short: tuple[Table, ...] = ()
     """The tables for a terminal."""
-    note: str
+    note: str = ""
     """What the numbers are."""
-    figures: tuple[str, ...]
-    """Charts of the page; the first that there is may stand on the first screen."""
     narrow: int = 0
     """Columns that a narrow terminal has room for."""
     scales: tuple[str, ...] = ()
@@ -105,24 +103,15 @@ class Section:
     published: list[dict[str, Any]] = field(default_factory=list)
     """References beside the run."""
     doubts: tuple[str, ...] = ()
-    not_measured: tuple[str, ...] = ()
     paste: tuple[tuple[str, str], ...] = ()
     """What a line is, and the line."""
     pasted: str = ""
     """Whose settings these are."""
 
     @property
-    def on_page_alone(self) -> str:
-        """Name what is too long for the text."""
-        return few(
-            name
-            for block in self.blocks
-            for name in (
-                [block.heading] * bool(block.tables)
-                if block.is_on_page_alone
-                else [table.caption for table in block.folded if not block.in_short]
-            )
-        )
+    def is_empty(self) -> bool:
+        """Whether no block says anything."""
+        return not any(one.facts or one.said or one.tables or one.folded for one in self.blocks)
 
 
 def there(*tables: Table | None) -> tuple[Table, ...]:
@@ -151,8 +140,10 @@ def summary(section: Section) -> Iterator[RenderableType]:
             terminal_table(table, section.narrow) if section.narrow else None,
             "The whole table needs a wider terminal; the report has it.",
         )
-    said = (sentence for block in shown for sentence in block.said)
-    yield from (Text(plain(sentence)) for sentence in (*said, *section.doubts))
+    for block in shown:
+        who = f"{block.heading}: " if block.heading else ""
+        yield from (Text(f"{who}{plain(sentence)}") for sentence in block.said)
+    yield from (Text(plain(sentence)) for sentence in section.doubts)
 
 
 def doubts_of(

@@ -124,7 +124,7 @@ def test_a_truth_in_camera_coordinates_judges_what_was_not_moved(make_of, datase
     plan = make_of(load_suite("pipeline"), dataset=own)
     assert {trial.truth for trial in plan.trials} == {None}
     assert [sentence.partition(":")[0] for sentence in plan.unjudged] == [
-        f"The quality of {entry} against the truth"
+        f"No quality of {entry} against the truth"
         for entry in ("register_denoise", "segment", "contact", "track")
     ]
     assert "its input was registered" in plan.unjudged[1]

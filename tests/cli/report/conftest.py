@@ -32,7 +32,7 @@ def context():
         title="20260317T114224Z-k3f9",
         settings={"data": "hela-tracking, 80 frames", "executor": "local", "runtime": "native"},
         hardware=({"node": "node1", "CPU": "Intel Xeon Gold 6248", "cores": "40"},),
-        not_measured=("Only one movie was processed.",),
+        lacking=("Only one movie was processed.",),
     )
 
 

@@ -6,42 +6,12 @@ from madeupadvice import choice, request
 from pyscale.analysis.causes import limits
 from pyscale.report.advice import (
     asked,
-    at_the_end,
-    chosen,
     doubts,
     excluded,
     limits_near,
-    sureness,
 )
 from pyscale.report.curves import curves
 from refusals import assert_said
-
-
-def test_how_sure_it_is_decides_how_it_is_put():
-    for changes in (
-        {"share_chosen": 0.96},
-        {"share_chosen": 0.9},
-        # A share short of sure is not rounded up to it.
-        {"share_chosen": 0.946},
-        {"share_chosen": 0.6},
-        {"share_chosen": 0.52, "share_close": 0.991},
-        {"objective": "budget", "share_chosen": 0.5, "rival": None},
-        {"candidates": (4,), "share_chosen": None},
-    ):
-        assert_said(sureness(choice(**({"rival": 8} | changes))))
-
-
-def test_what_no_larger_n_gives_is_told():
-    for changes in (
-        {"workers": 1},
-        {"workers": 1, "objective": "fastest", "share_chosen": 0.6},
-        {"objective": "fastest"},
-    ):
-        assert_said(at_the_end(choice(**changes)))
-    # The largest has none beside it, and if it gained little nothing is said of larger ones.
-    for changes in ({}, {"objective": "fastest", "workers": 8}):
-        assert at_the_end(choice(**changes)) is None
-    assert_said(chosen(choice(objective="fastest")))
 
 
 def test_a_request_states_its_margins_and_what_it_was_measured_for():

@@ -58,7 +58,7 @@ def test_where_nothing_was_asked_for_nothing_can_be_lowered(tmp_path, new_run):
     # A table of wall times has nothing beside.
     wall_times = pl.DataFrame({"stage": "track", "workers": [1, 2], "wall_s": [9.0, 5.0]})
     text = markdown_of(tmp_path, trials_from_wall_times(wall_times))
-    assert "Waiting, overlap and resources" not in text
+    assert "Memory and cores of a task" not in text
 
 
 TOLD = pl.DataFrame(
@@ -75,7 +75,8 @@ TOLD = pl.DataFrame(
 def test_what_a_table_tells_of_its_tasks_stands_beside_and_names_no_setting(tmp_path):
     table = TOLD.with_columns(cpu_s=pl.lit(16.0), node=pl.Series(["n1", "n1", "n2"]))
     trials = trials_from_wall_times(table)
-    section = markdown_of(tmp_path, trials).split("## Waiting, overlap and resources")[1]
-    lines = [line for line in section.split("\n## ")[0].splitlines() if line[:4] == "| a "]
+    section = markdown_of(tmp_path, trials).split("### Memory and cores of a task")[1]
+    section, _, _ = section.partition("\n### ")
+    lines = [line for line in section.splitlines() if line.startswith("| a ")]
     assert lines == ["| a | 1 | 1.00 | 4 |", "| a | 2 | 2.00 | 4 |"]
     assert_said(*too_much_of(curves(configurations(trials))))

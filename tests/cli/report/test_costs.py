@@ -23,7 +23,7 @@ def two_workers(new_run, **asked):
 
 def section(tmp_path, results):
     """Lines of the table of costs; empty where the report has none."""
-    _, _, rest = write_markdown(tmp_path, results).read_text().partition("## Costs")
+    _, _, rest = write_markdown(tmp_path, results).read_text().partition("### What it cost")
     return [line for line in rest.split("\n## ")[0].splitlines() if line.startswith("|")]
 
 

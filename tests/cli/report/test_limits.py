@@ -5,7 +5,7 @@ from functools import partial
 from atleastone import some
 from madeupadvice import cause, limits
 from pyscale.analysis.causes import Beside
-from pyscale.report.limits import NAMES, of_several, sentences
+from pyscale.report.limits import SHORT, of_several
 from refusals import assert_said
 
 START_UP = cause("start-up", 0.93, 0.998, gain=0.32, seconds=12.5)
@@ -18,7 +18,7 @@ limits_of = partial(limits, inflation=1.31, cpu_growth=1.28)
 
 
 def told(*causes, **changed):
-    return list(sentences(limits_of(*causes, **changed)))
+    return list(of_several([limits_of(*causes, **changed)]))
 
 
 def test_a_cause_is_put_as_likely_as_it_is():
@@ -61,12 +61,12 @@ def test_a_wait_that_was_not_measured_is_said_and_what_stands_beside_is_told_wit
 
 def test_wall_times_alone_name_no_cause_and_what_is_true_of_several_n_is_said_once():
     of_cause = limits_of(START_UP, workers=8)
-    several = [limits_of(workers=workers, not_measured=tuple(NAMES)) for workers in (2, 4)]
+    several = [limits_of(workers=workers, not_measured=tuple(SHORT)) for workers in (2, 4)]
     first, *rest = of_several([*several, of_cause])
-    assert rest == list(sentences(of_cause))
-    assert_said(*told(not_measured=tuple(NAMES)), first)
+    assert rest == list(of_several([of_cause]))
+    assert_said(*told(not_measured=tuple(SHORT)), first)
 
 
 def test_every_cause_has_its_words():
-    for code in some(NAMES):
+    for code in some(SHORT):
         assert_said(*told(START_UP.model_copy(update={"code": code})))

@@ -47,9 +47,9 @@ def measured(full):
 
 def test_numbers_have_a_table_and_what_gets_worse_a_sentence(measured, full, tmp_path):
     text = write_markdown(tmp_path, measured).read_text()
-    section = text.partition("\n## Numbers that stages measure\n")[2].partition("\n## ")[0]
+    section = text.partition("\n## Measured by stages\n")[2].partition("\n## ")[0]
     assert "| segment | cells | 2 | 6 | 80.0 [79.0, 81.0] | cells | 0.80 | higher |" in section
-    assert f"\n- {WORSE}\n" in section
+    assert f"\n{WORSE}\n" in section
     page = write_page(tmp_path, measured).read_text()
     assert '<section id="measures">' in page
     text = printed(summary_of(measured))

@@ -2,31 +2,18 @@
 
 from dataclasses import replace
 
-import polars as pl
 import pytest
 
 from asread import printed
 from pyscale.analysis.experiments import Experiment
-from pyscale.analysis.scaling import configurations
-from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.context import Work
-from pyscale.report.terminal import summary, summary_of
+from pyscale.report.terminal import summary_of
 
 
-def shown(table, width=100):
-    return printed(summary(table), width=width)
-
-
-def test_a_run_without_records_has_a_sentence_and_no_table(full):
-    assert shown(full.configurations.clear()) == "No trial has a record, so there are no results.\n"
-
-
-def test_what_was_not_measured_is_a_dash_and_names_are_taken_as_they_are():
-    table = pl.DataFrame({"stage": "[red]a|b", "workers": [1, 2], "wall_s": [9.0, 5.0]})
-    text = shown(configurations(trials_from_wall_times(table)))
-    assert "[red]a|b" in text
-    last = next(line for line in text.splitlines() if line.split()[:2] == ["2", "5.00"])
-    assert last.split() == ["2", "5.00", "1.80", "0.90", "-", "-", "-", "-", "n"]
+def test_a_run_without_records_has_a_sentence_and_no_table(new_run):
+    assert printed(summary_of(new_run().results())) == (
+        "No trial has a record, so there are no results.\n"
+    )
 
 
 HOW = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pyscale.analysis.flags import flags_of_trials
-from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.nodes import FAST, LEAST_NODES, SLOW
 from pyscale.analysis.trust import trust_in_tests
@@ -98,11 +97,16 @@ def section(results: Results) -> Section | None:
                     heading=bench.name,
                     facts=place(bench),
                     tables=tables.of(bench),
-                    folded=there(*(tables.steps(bench, one) for one in bench.kernels)),
                     is_folded=len(found) > 1,
                     is_on_page_alone=is_long,
                 )
                 for bench in found
+            ),
+            Block(
+                folded=there(
+                    *(tables.steps(bench, one) for bench in found for one in bench.kernels)
+                ),
+                is_on_page_alone=True,
             ),
             Block(
                 heading="Meaning of the likely bottlenecks",
@@ -122,7 +126,6 @@ def section(results: Results) -> Section | None:
             *of_all(found, doubts),
             *sentences.doubts_of_trials(results.configurations, machine.entries),
         ),
-        not_measured=tuple(_not_measured(found)),
     )
 
 
@@ -304,19 +307,3 @@ def _how_near(row: Row) -> float:
     """Order ratios from the one that is farthest from 1, in either direction."""
     found = float(row["ratio"])
     return min(found, 1 / found)
-
-
-def _not_measured(found: list[Bench]) -> Iterator[str]:
-    states = {row["cache"] for bench in found for row in bench.rows}
-    if any("few-repeats" in (row["flags"] or []) for bench in found for row in bench.rows):
-        yield f"95 % intervals of tests with fewer than {repeats_needed()} timed trials."
-    if "verified-cold" in states or "direct" in states:
-        yield (
-            "Caches outside the node: cold covers the node's own page cache, not those of storage "
-            "servers, disks and hypervisors, which O_DIRECT does not bypass either."
-        )
-    yield (
-        "Other days and other nodes: the trials of a run follow each other within minutes, so "
-        "intervals exclude slower changes of the load on shared storage."
-    )
-    yield "A law of scaling: every worker does all of the tests, so that none shares any over N."

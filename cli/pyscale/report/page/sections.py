@@ -10,23 +10,16 @@ from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
 from pyscale.analysis.workers import CLOCK_TOLERANCE_S
-from pyscale.report import (
-    advice,
-    laws,
-    scalingkind,
-    sentences,
-    validation,
-)
+from pyscale.report import pipeline, scalingkind, sentences, validation
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.comparisonview import Compared
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import files_of
 from pyscale.report.curves import Curve, curves
-from pyscale.report.grid.sweep import largest_px, sweeps
+from pyscale.report.grid.sweep import sweeps
 from pyscale.report.kinds import sections_of
-from pyscale.report.page import tables
 from pyscale.report.page.firstscreen import overview, same_outputs
-from pyscale.report.quality import measured, missed, right, worse
+from pyscale.report.quality import missed
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.warned import said
@@ -39,75 +32,39 @@ _BULLET = re.compile(r"^- ", re.MULTILINE)
 
 
 def sections(results: Results) -> dict[str, Any]:
-    """Collect what `page/report.html.j2` names, but charts."""
-    every = curves(results.without_apart())
+    """Collect what page and text name, but charts."""
     grids = results.every(GridFindings)
-    of_kinds, over_sizes = sections_of(results), sweeps(grids)
-    points = {row["stage"] for sweep in over_sizes for row in sweep.points}
-    told_of_all = {
-        "doubts": [
-            *sentences.doubts([one for one in every if one.key["stage"] not in points]),
-            *sentences.drifted(every, results.drifts),
-            *(doubt for one in of_kinds for doubt in one.doubts),
-        ],
-        "warned": said(results.trials, grids),
-        "not_to_be_trusted": [
-            *sentences.not_to_be_trusted(results.configurations),
-            *missed(results),
-        ],
-        "not_measured": [
-            *sentences.not_measured(every, largest_px(over_sizes)),
-            *(sentence for one in of_kinds for sentence in one.not_measured),
-            *results.context.not_measured,
-        ],
-        "files": files_of(results),
-        "of_kinds": of_kinds,
-    }
-    results = results.about_workers()
-    found = curves(results.configurations)
-    context = results.context
-    bottom = bottom_line(results)
-    is_over_n = bool(found) or not of_kinds
+    of_kinds, of_stages = sections_of(results), [*pipeline.sections(results)]
+    # What is advised of ranks and grids stands above the stages beside them.
+    every = [*(one for one in of_kinds if one.leads), *of_stages]
+    every += [one for one in of_kinds if not one.leads]
+    strict = (*sentences.not_to_be_trusted(results.configurations), *missed(results))
+    about = results.about_workers()
+    found, bottom, context = curves(about.configurations), bottom_line(about), results.context
     of_grids, of_others = (
         [one.ran for one in of_kinds if (one.kind == "grid") is is_grid]
         for is_grid in (True, False)
     )
-    return told_of_all | {
+    first = overview(bottom, about) if bottom.stages else None
+    return {
         "context": context,
-        "ran": "; ".join([*of_grids, *([ran(found)] if is_over_n else []), *of_others]),
-        "hardware": hardware(context),
         # Without the run's id, which stands elsewhere.
         "title": titled(context.title.removeprefix(f"run {context.run_id}, ")),
-        "stages": [*(sweep.name for sweep in over_sizes), *(curve.name for curve in found)],
-        "curves": {curve.name: curve.key["stage"] for curve in found},
-        "is_over_n": is_over_n,
+        "ran": "; ".join([*of_grids, *([ran(found)] if found else []), *of_others]),
+        "hardware": hardware(context),
+        "stages": [*(one.name for one in sweeps(grids)), *(curve.name for curve in found)],
         "bottom": bottom,
-        "overview": overview(bottom, results) if bottom.stages else None,
+        "overview": first,
         "pictures": results.pictures,
-        "same": same_outputs(results),
+        "same": same_outputs(about),
         "stand_ins": list(dict.fromkeys(filter(None, (one.stand_in for one in bottom.stages)))),
-        "results": tables.results(found),
-        "choices": tables.choices(found, results),
-        "losses": tables.losses(found, results),
-        "waiting": tables.waiting(found),
-        "memory": tables.memory(found),
-        "cost": tables.cost(found),
-        "agreement": tables.agreement(found),
-        "right": right(found, context.works),
-        "cache": tables.cache(found),
-        "measured": measured(results.measured),
-        "worse": list(worse(results.measured)),
-        "told": [_told(curve, results) for curve in found],
-        "meaning": [
-            f"{advice.NAMES[objective]}: {meaning}"
-            for objective, meaning in advice.MEANING.items()
-            if any(choice.objective == objective for choice in results.choices)
-        ],
-        "how_sure": advice.HOW_SURE,
-        "too_much": list(advice.too_much(found)),
-        "method": method(found, results, [one.kind for one in of_kinds]),
+        "warned": said(results.trials, grids),
         "validation": validation.section(results.validation),
         "versions": results.versions and Compared.of(results.versions),
+        "sections": every,
+        "of_kinds": of_kinds,
+        "doubts": [*(doubt for one in every for doubt in one.doubts), *context.lacking],
+        "not_to_be_trusted": strict,
         "references": [
             *(referred.reference for referred in results.references),
             *(reference for found in results.beside.values() for reference, _ in found),
@@ -116,6 +73,8 @@ def sections(results: Results) -> dict[str, Any]:
             {"names": node.names, "properties": dict(flattened(node.stamp))}
             for node in context.nodes
         ],
+        "files": files_of(results),
+        "method": method(found, results, [one.kind for one in of_kinds]),
     }
 
 
@@ -165,7 +124,6 @@ def method(found: Sequence[Curve], results: Results, kinds: Sequence[str]) -> li
     text = template.render(
         resamples=resamples(max(1, repeats)),
         clock_tolerance=f"{CLOCK_TOLERANCE_S:g} s",
-        small_part=f"{100 * sentences.SMALL_PART:g} %",
         poor_fit=f"{100 * POOR_FIT:g} %",
         has_laws=bool(results.fits),
         is_interleaved=results.interleaved,
@@ -174,22 +132,3 @@ def method(found: Sequence[Curve], results: Results, kinds: Sequence[str]) -> li
         kinds=kinds,
     )
     return [" ".join(item.split()) for item in _BULLET.split(text) if item.strip()]
-
-
-def _told(curve: Curve, results: Results) -> dict[str, Any]:
-    return {
-        "name": curve.name,
-        "title": results.context.named(curve.name, curve.key["stage"]),
-        "base_case": sentences.base_case(curve),
-        "work": scalingkind.work(curve),
-        "losses": tables.losses([curve], results),
-        "held_against": scalingkind.held_against(curve.rows[0]),
-        "lost_time": list(sentences.lost_time(curve, results.losses)),
-        "request": advice.section(
-            curve, results.choices, results.limits, results.requests, results.context.measured_for
-        ),
-        "laws": [
-            *filter(None, [sentences.serial_fractions(curve)]),
-            *laws.of_curve(curve, results.fits),
-        ],
-    }

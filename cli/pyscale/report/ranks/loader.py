@@ -59,7 +59,7 @@ DELIVERED = {
 }
 """Sentences on factories with equal settings, by the verdict on their patches."""
 MOST_RANKS = 24
-"""More rows of ranks are left to the CSV and the page; the text has the advised ones."""
+"""More rows of ranks are left to the CSV and the page."""
 
 
 def section(results: Results) -> Section | None:
@@ -73,14 +73,7 @@ def section(results: Results) -> Section | None:
     many = "1 configuration" if len(entries) == 1 else f"{len(entries)} configurations"
     # One rank alone has nothing that the tables of configurations have not.
     every_rank = findings.ranks.filter(findings.ranks["workers"] > 1).to_dicts()
-    own = [
-        row
-        for row in every_rank
-        if chosen and all(row[of] == chosen[of] for of in ("stage", "workers"))
-    ]
     laid_out = tables.of_ranks(named(every_rank, names))
-    # The page folds what is long, and the text has the rows of the advised configuration.
-    is_long = len(every_rank) > MOST_RANKS
     of_trials = flags_of_trials(configurations, [chosen["stage"]] if chosen else [])
     trusted = trust_in_loading(findings, of_trials)
     rows = named(points, names)
@@ -104,10 +97,9 @@ def section(results: Results) -> Section | None:
         blocks=(
             Block(
                 said=said,
-                tables=there(*shown, None if is_long else laid_out),
-                folded=there(laid_out if is_long else None),
-                in_short=there(tables.of_ranks(named(own, names)) if is_long else None),
+                tables=there(*shown),
             ),
+            Block(folded=there(laid_out), is_on_page_alone=len(every_rank) > MOST_RANKS),
             *laws.of_ranks(findings.laws, names),
         ),
         short=there(tables.short(rows)),
@@ -125,7 +117,6 @@ def section(results: Results) -> Section | None:
             *doubts_of(points, places(names)),
             *sentences.doubts_of_trials(configurations, entries, points),
         ),
-        not_measured=tuple(_not_measured(points)),
     )
 
 
@@ -279,22 +270,6 @@ def _stragglers(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str
                 f"{number(row['slowest_per_s'])} patches/s, {percent(row['straggling'])} below "
                 "the middle one."
             )
-
-
-def _not_measured(points: Sequence[Row]) -> Iterator[str]:
-    if any(row["patches_per_s_low"] is None and row["patches_per_s"] for row in points):
-        yield f"95 % intervals of configurations with fewer than {repeats_needed()} timed trials."
-    if all(row["consumed_per_s"] is None for row in points):
-        yield "Patches per second that training takes: not set, and no model was timed."
-    if all(row["effective_slides"] is None for row in points):
-        yield "Diversity of the patches: they do not name their slide and place."
-    if any(row["cache_state"] == "verified-cold" for row in points):
-        yield (
-            "Caches outside the node: cold covers the node's own page cache before the batches are "
-            "timed, not those of storage servers, disks and hypervisors."
-        )
-    largest = max(row["workers"] for row in points)
-    yield f"Anything beyond {ranks(largest)}: the report does not extrapolate."
 
 
 def names_of(points: Iterable[Row]) -> dict[str, str]:

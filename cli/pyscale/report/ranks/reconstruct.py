@@ -91,7 +91,6 @@ def section(results: Results) -> Section | None:
             *doubts_of(points, places(names)),
             *sentences.doubts_of_trials(configurations, list(names), points),
         ),
-        not_measured=tuple(_not_measured(timed(points))),
     )
 
 
@@ -265,18 +264,3 @@ def _image(row: Row) -> tuple[Cell, Cell]:
         so_far = RECONSTRUCTIONS.cell(row, "psnr_drift_db", decibels)
         drift = (", ", *so_far, f" dB from that with {ranks(row['baseline_workers'])}")
     return (*RECONSTRUCTIONS.cell(row, "psnr_db", ratio), " dB"), (told, *drift, ".")
-
-
-def _not_measured(known: Sequence[Row]) -> Iterator[str]:
-    if any(row["wall_s_low"] is None for row in known):
-        yield f"95 % intervals of reconstructions with fewer than {repeats_needed()} timed trials."
-    if any(row["timing_only"] for row in known):
-        yield (
-            "Quality of images from random weights of the denoiser: set `weights` under "
-            "`[stages.reconstruct]` in `pyscale.toml` to a file of trained ones."
-        )
-    if known and all(row["device"] == "cpu" for row in known):
-        yield "GPUs, and NCCL between them: ranks computed on processors."
-    if known:
-        largest = max(row["workers"] for row in known)
-        yield f"Reconstruction with more than {ranks(largest)}: the report does not extrapolate."

@@ -92,10 +92,10 @@ def _tags(found: SideBySide) -> Callable[[Mapping[str, Any]], Tag | None]:
 
 def tag(found: Limits | None, parts: Mapping[str, float], workers: int) -> Tag | None:
     """Name the main cause of lost efficiency, else the largest part of the time."""
-    sentences = [] if found is None else list(limits.sentences(found))
+    sentences = [] if found is None else list(limits.of_several([found]))
     if found is not None and found.main is not None:
-        rivals = (found.main, limits.rival(found))
-        name, rival = (limits.NAMES[cause.code].partition(" (")[0] for cause in rivals)
+        rivals = (found.main, limits.rival(found) or found.main)
+        name, rival = (limits.SHORT[cause.code] for cause in rivals)
         sure = {
             "sure": name,
             "likely": f"probably {name}",

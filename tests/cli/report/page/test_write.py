@@ -23,7 +23,7 @@ A_RUN = ReportContext(
     nodes=(Node(names=("node1",), stamp={"cpu": {"model": "Xeon Gold 6248"}, "gpus": []}),),
     facts={"Input": {"hela.tif": "1024 bytes, sha256 1b0e"}},
     commands=(Command(what="Measure it again", line="pyscale run pipeline --data 'my data'"),),
-    not_measured=("Only one movie was processed.",),
+    lacking=("Only one movie was processed.",),
 )
 
 

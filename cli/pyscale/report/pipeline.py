@@ -1,0 +1,122 @@
+"""Stages over N as sections of a report, in the same blocks as every other kind of work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pyscale.analysis.grid.findings import GridFindings
+from pyscale.report import advice, laws, limits, quality, scalingkind, sentences
+from pyscale.report.curves import Curve, curves
+from pyscale.report.page import tables
+from pyscale.report.results import Results
+from pyscale.report.section import Block, Section, there
+from pyscale.wording import grouped, listing
+
+WALL_TIME = (
+    "Wall time is the slowest worker's, from the start of its process to the end of its work, "
+    "summed over its windows where it had several, plus the merge. N is the number of workers that "
+    "run at once. Efficiency is speedup x N0/N, and exactly the product of load balance (over the "
+    "baseline's), computation scaling and useful share (over the baseline's)."
+)
+COSTS = (
+    "Core-hours and GPU-hours: those requested (on one machine: given to the workers), as long as "
+    "they were held. They exclude starting tasks and preparing the page cache."
+)
+LEFT_OUT = {"Trials", "Worker-seconds", "Warnings"}
+"""Columns that a terminal has no room for."""
+AGREEMENT = "Whether N workers compute what the baseline does: 1 is full agreement."
+
+
+def sections(results: Results) -> Iterator[Section]:
+    """Tell of stages over N, and of numbers that stages measure."""
+    about = results.about_workers()
+    if found := curves(about.configurations):
+        yield _results(found, about, results)
+        yield _request(found, about)
+        yield _where(found, about)
+        checked = there(tables.agreement(found), quality.right(found, about.context.works))
+        yield Section(
+            kind="agreement",
+            title="Is it right?",
+            blocks=(Block(tables=checked, folded=there(tables.cache(found)), note=AGREEMENT),),
+            figures=("cache",),
+            short=checked,
+        )
+        used = there(tables.memory(found))
+        told = tuple(advice.too_much(found))
+        yield Section(
+            kind="resources",
+            title="Memory, cores and cost",
+            blocks=(Block(said=told, folded=there(*used, tables.cost(found)), note=COSTS),),
+            figures=("memory", "cost"),
+            short=used,
+        )
+    if measured := quality.measured(results.measured):
+        said = tuple(quality.worse(results.measured))
+        yield Section(
+            kind="measures",
+            title="Measured by stages",
+            blocks=(Block(said=said, tables=(measured,)),),
+            figures=("measures",),
+        )
+
+
+def _results(found: Sequence[Curve], about: Results, results: Results) -> Section:
+    every = curves(results.without_apart())
+    points = {stage for grid in results.every(GridFindings) for stage in grid.points["stage"]}
+    table = tables.results(found)
+    scaled = filter(None, map(scalingkind.work, found))
+    return Section(
+        kind="results",
+        title="Results",
+        blocks=(
+            Block(
+                said=(*scaled, *scalingkind.assumed_strong(found)),
+                tables=there(table),
+                note=WALL_TIME,
+            ),
+            Block("Scaling laws", said=tuple(_laws(found, about)), is_folded=True),
+        ),
+        figures=("walltime", "throughput"),
+        short=there(table and table.in_short(LEFT_OUT)),
+        narrow=4,
+        doubts=(
+            # Of the points of a grid its own section tells.
+            *sentences.doubts([one for one in every if one.key["stage"] not in points]),
+            *sentences.drifted(every, results.drifts),
+        ),
+    )
+
+
+def _request(found: Sequence[Curve], results: Results) -> Section:
+    objectives = {choice.objective for choice in results.choices}
+    meaning = [
+        f"{advice.NAMES[one].capitalize()}: {told}."
+        for one, told in advice.MEANING.items()
+        if one in objectives
+    ]
+    sure = [f"Confidence: {advice.HOW_SURE}.", f"{advice.MARGINS}."] if meaning else []
+    choices = tables.choices(found, results)
+    blocks = (Block(tables=there(choices), note=" ".join([*meaning, *sure])),)
+    return Section(kind="request", title="What to request", blocks=blocks)
+
+
+def _where(found: Sequence[Curve], results: Results) -> Section:
+    limiting = [
+        Block(curve.name, said=said)
+        for curve in found
+        if (said := tuple(limits.of_several(advice.limits_of(curve, results))))
+    ]
+    losses = Block(folded=there(tables.losses(found, results), tables.waiting(found)))
+    return Section(
+        kind="where",
+        title="Where the time went",
+        blocks=(*limiting, losses),
+        figures=("losses", "timeline"),
+    )
+
+
+def _laws(found: Sequence[Curve], results: Results) -> Iterator[str]:
+    told = ((sentence, curve) for curve in found for sentence in laws.of_curve(curve, results.fits))
+    for sentence, own in grouped(told).items():
+        yield f"{listing(curve.name for curve in own)}: {sentence}"
