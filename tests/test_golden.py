@@ -40,6 +40,7 @@ from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.commands.severalruns import report_several
 from pyscale.console import PIPED_WIDTH, Console
 from pyscale.evaluation.results import results_of as results_of_run
+from pyscale.report.answers import answers_of
 from pyscale.report.context import ReportContext
 from pyscale.report.cryosparclike import benchmark_files
 from pyscale.report.csv import csv_texts
@@ -139,6 +140,7 @@ def report_views(results, folder, *, charts):
     yield "page", page_text(write_page(folder, results).read_text("utf-8"), charts=charts)
     verdicts = "\n".join(path.read_text("utf-8") for path in write_validation(folder, results))
     yield "validation", verdicts
+    yield "answers", json_text(answers_of(results).model_dump(mode="json"))
     yield "terminal", f"{printed(results)}\n== -v\n{printed(results, verbose=True)}"
     yield "figures", "\n".join(figures(results))
 

@@ -26,6 +26,7 @@ from pyscale.evaluation.runreport import report_run
 from pyscale.planning.traits import measures_alone
 from pyscale.references.files import all_references, refuse_unknown
 from pyscale.references.matching import shown_beside
+from pyscale.report.answers import answers_of
 from pyscale.report.cryosparclike import Measured, benchmark_files
 from pyscale.report.quality import missed
 from pyscale.report.results import Results
@@ -48,6 +49,7 @@ def report_runs(
     *,
     archived: bool = False,
     verbose: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Write the report of each run, and print its verdict; several are compared with the first."""
     settings = load_settings()
@@ -65,7 +67,8 @@ def report_runs(
         if out is not None:
             folder = out / run.path.name if len(runs) > 1 else out
         results = report_run(run, folder, options)
-        _show(folder, results, verbose=verbose, with_quality=run.plan.truth is not None)
+        with_quality = run.plan.truth is not None
+        _show(folder, results, verbose=verbose, with_quality=with_quality, as_json=as_json)
         if archived:
             _archive(run, out, options)
         folders.append(folder)
@@ -100,6 +103,7 @@ def report_table(
     options: ReportOptions = USUAL,
     *,
     verbose: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Write the report of a table of wall times over N, or over devices and sizes of images."""
     own = load_settings().references_folder
@@ -112,7 +116,7 @@ def report_table(
     results = find(table, beside)
     folder = out or Path(f"{table.stem}-report")
     write_report(folder, results, every_figure=options.every_figure, width_mm=options.width_mm)
-    _show(folder, results, verbose=verbose)
+    _show(folder, results, verbose=verbose, as_json=as_json)
 
 
 def _of_sizes(table: Path, beside: Iterable[Loaded]) -> Results:
@@ -126,8 +130,18 @@ def _of_sizes(table: Path, beside: Iterable[Loaded]) -> Results:
     )
 
 
-def _show(folder: Path, results: Results, *, verbose: bool, with_quality: bool = False) -> None:
-    answer(summary_of(results, verbose=verbose, with_quality=with_quality))
+def _show(
+    folder: Path,
+    results: Results,
+    *,
+    verbose: bool,
+    with_quality: bool = False,
+    as_json: bool,
+) -> None:
+    if as_json:
+        print(answers_of(results).model_dump_json(indent=1))  # noqa: T201 - the command's answer
+    else:
+        answer(summary_of(results, verbose=verbose, with_quality=with_quality))
     for sentence in (*not_to_be_trusted(results.configurations), *missed(results)):
         talk(sentence)
     talk(f"report: {folder / PAGE_NAME}")

@@ -30,7 +30,8 @@ def report(
         "Instead of a report, tests of the machine as JSON and CSV in CryoSPARC's shape.",
         "--format",
     ),
-    verbose: bool = typer.Option(False, "-v", "--verbose", help="Print the table of factors too."),
+    json: bool = JSON,
+    verbose: bool = typer.Option(False, "-v", "--verbose", help="Print the report's tables too."),
 ) -> None:
     """Write the report of runs or of a table.
 
@@ -59,9 +60,13 @@ def report(
         references=tuple(reference or ()),
     )
     if table is not None:
-        reporting.report_table(table, out, options, verbose=verbose)
+        reporting.report_table(table, out, options, verbose=verbose, as_json=json)
         return
-    reporting.report_runs(runs or [None], out, options, archived=archive, verbose=verbose)
+    if json and runs and len(runs) > 1:
+        raise typer.BadParameter("--json gives the answers of one run: name one")
+    reporting.report_runs(
+        runs or [None], out, options, archived=archive, verbose=verbose, as_json=json
+    )
 
 
 def compare(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, get_args
 
 from pydantic import Field
@@ -78,6 +78,7 @@ class StageLine(Record):
     )
     requested: int | None = Field(description="Tasks at once, of which `each_task` is one")
     each_task: str = Field(description="What one task asks for, as in `1 core, 2 GiB, 5 min`")
+    confidence: str | None = Field(description="Of the choice; None where there was none")
     refusal: str | None = Field(description="Why no N is advised")
     trust: Trust
     reasons: tuple[str, ...] = Field(description="Why it is trusted so, in a few words each")
@@ -165,7 +166,6 @@ def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
     stages = tuple(_stage(curve, own, objective) for curve in found)
     if not stages:
         return BottomLine(stages=())
-    chosen = {curve.name: _choice(curve, own, objective) for curve in found}
     outputs, told = _outputs(found)
     # Why no N is advised stands with the request.
     said = [(one, why) for one in stages for why in one.reasons if why != one.refusal]
@@ -181,7 +181,7 @@ def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
         outputs=outputs,
         outputs_sentence=told,
         request=tuple(_request(stages, total, objective)),
-        confidence=_confidence(found, stages, chosen),
+        confidence=_confidence(stages),
         objective=objective,
         # `Trust` names its grades from the best to the worst.
         trust=max((stage.trust for stage in stages), key=get_args(Trust).index),
@@ -219,6 +219,7 @@ def _stage(curve: Curve, results: Results, objective: Objective) -> StageLine:
         without_start_up=None if limits is None else _without_start_up(limits),
         requested=None if request is None else request.workers,
         each_task="" if request is None else ", ".join(_each_task(request)),
+        confidence=confidence_of(choice, curve) if choice and _is_choice(choice) else None,
         refusal=None if best else refusal(choice),
         trust=trusted.grade,
         reasons=trusted.reasons,
@@ -457,18 +458,16 @@ def _right_size(alone: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
     return f"Request for each task: {'; '.join(told)}. {why}."
 
 
-def _confidence(
-    found: Sequence[Curve], stages: Sequence[StageLine], chosen: Mapping[str, Choice | None]
-) -> str:
+def _confidence(stages: Sequence[StageLine]) -> str:
     """Name each confidence with its stages; choices with one candidate have none."""
-    groups = grouped(
-        (confidence_of(choice, curve), curve.name)
-        for curve in found
-        if (choice := chosen[curve.name]) and choice.workers and len(choice.candidates) > 1
-    )
+    groups = grouped((one.confidence, one.name) for one in stages if one.confidence)
     if len(groups) == 1 and len(next(iter(groups.values()))) == len(stages):
         return next(iter(groups))
     return "; ".join(f"{told} for {listing(names)}" for told, names in groups.items())
+
+
+def _is_choice(choice: Choice) -> bool:
+    return choice.workers is not None and len(choice.candidates) > 1
 
 
 def confidence_of(choice: Choice, curve: Curve) -> str:

@@ -24,7 +24,6 @@ COSTS = (
 )
 LEFT_OUT = {"Trials", "Worker-seconds", "Warnings"}
 """Columns that a terminal has no room for."""
-AGREEMENT = "Whether N workers compute what the baseline does: 1 is full agreement."
 
 
 def sections(results: Results) -> Iterator[Section]:
@@ -34,13 +33,17 @@ def sections(results: Results) -> Iterator[Section]:
         yield _results(found, about, results)
         yield _request(found, about)
         yield _where(found, about)
-        checked = there(tables.agreement(found), quality.right(found, about.context.works))
+        agreement, right = tables.agreement(found), quality.right(found, about.context.works)
+        checks = Block(
+            tables=there(right),
+            folded=there(agreement, tables.cache(found)),
+        )
         yield Section(
             kind="agreement",
             title="Is it right?",
-            blocks=(Block(tables=checked, folded=there(tables.cache(found)), note=AGREEMENT),),
+            blocks=(checks,),
             figures=("cache",),
-            short=checked,
+            short=there(agreement, right),
         )
         used = there(tables.memory(found))
         told = tuple(advice.too_much(found))
@@ -97,21 +100,21 @@ def _request(found: Sequence[Curve], results: Results) -> Section:
     ]
     sure = [f"Confidence: {advice.HOW_SURE}.", f"{advice.MARGINS}."] if meaning else []
     choices = tables.choices(found, results)
-    blocks = (Block(tables=there(choices), note=" ".join([*meaning, *sure])),)
+    blocks = (Block(folded=there(choices), note=" ".join([*meaning, *sure])),)
     return Section(kind="request", title="What to request", blocks=blocks)
 
 
 def _where(found: Sequence[Curve], results: Results) -> Section:
-    limiting = [
-        Block(curve.name, said=said)
+    limiting = (
+        f"{curve.name}: {sentence}"
         for curve in found
-        if (said := tuple(limits.of_several(advice.limits_of(curve, results))))
-    ]
-    losses = Block(folded=there(tables.losses(found, results), tables.waiting(found)))
+        for sentence in limits.of_several(advice.limits_of(curve, results))
+    )
+    losses = there(tables.losses(found, results), tables.waiting(found))
     return Section(
         kind="where",
         title="Where the time went",
-        blocks=(*limiting, losses),
+        blocks=(Block(said=tuple(limiting), folded=losses),),
         figures=("losses", "timeline"),
     )
 

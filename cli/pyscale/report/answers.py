@@ -1,0 +1,132 @@
+"""The answers of a report as data: what `pyscale report --json` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from pyscale.analysis.trust import Trust
+from pyscale.report.bottomline import StageLine, bottom_line
+from pyscale.report.csv import files_of
+from pyscale.report.curves import Curve, curves
+from pyscale.report.kinds import sections_of
+from pyscale.report.page.sections import doubts_of_all
+from pyscale.report.page.values import CONFIGURATIONS, Cell, Value, cell_text
+from pyscale.report.results import Results
+from pyscale.wording import number, ratio
+from pyscale_stages.contract import Record
+
+
+class Number(Record):
+    """A number of a claim, and the cell of a CSV that holds it."""
+
+    value: float
+    low: float | None = Field(None, description="Lower end of the 95 % interval, if known")
+    high: float | None = Field(None, description="Upper end of it")
+    table: str = Field(description="Key of `files`")
+    key: str = Field(description="Values that name its row, with | between")
+    column: str
+
+
+class Claim(Record):
+    """One thing that a report says of one subject."""
+
+    about: str = Field(description="Stage, image, machine or question")
+    claim: str = Field(description="What it answers, as `data-answer` on the page")
+    text: str
+    numbers: tuple[Number, ...] = Field((), description="In the order of the text")
+    confidence: str | None = Field(None, description="Of a request, as `likely (86 %)`")
+    trust: Trust | None = None
+    why: tuple[str, ...] = Field((), description="Why it is trusted so")
+
+
+class Answers(Record):
+    """What a report says, for programs."""
+
+    title: str
+    run_id: str | None
+    request: tuple[str, ...] = Field(description="What to ask for, of all stages over N")
+    outputs: str = Field(description="Whether N workers computed the same")
+    claims: tuple[Claim, ...]
+    doubts: tuple[str, ...]
+    settles: str | None = Field(description="The run that would make the request surer, to paste")
+    files: dict[str, str] = Field(description="Tables of the report, by the keys of numbers")
+
+
+def answers_of(results: Results) -> Answers:
+    """Collect the answers of a report."""
+    about = results.about_workers()
+    line = bottom_line(about)
+    found = zip(line.stages, curves(about.configurations), strict=True)
+    return Answers(
+        title=results.context.title,
+        run_id=results.context.run_id,
+        request=line.request,
+        outputs=line.outputs_sentence,
+        claims=(
+            *(claim for stage, curve in found for claim in _of_stage(stage, curve)),
+            *_of_kinds(results),
+        ),
+        doubts=tuple(doubts_of_all(results)),
+        settles=line.next_run.command if line.next_run else None,
+        files=files_of(results),
+    )
+
+
+def _of_stage(line: StageLine, curve: Curve) -> Iterator[Claim]:
+    at = {row["workers"]: row for row in curve.timed}
+    if line.shown is not None:
+        cell = CONFIGURATIONS.interval_cell(at[line.shown.workers], "speedup", ratio)
+        told = (*cell, f" times as fast at N = {line.shown.workers}")
+        yield _claim(line, "speedup", told)
+    if line.chosen is not None:
+        wall_s = CONFIGURATIONS.interval_cell(at[line.chosen], "wall_s", number)
+        each = f"; each task: {line.each_task}" if line.each_task else ""
+        told = (f"N = {line.chosen}: ", *wall_s, f" s{each}")
+        yield _claim(line, "request", told, line.confidence)
+    else:
+        yield _claim(line, "request", (f"No N is advised: {line.refusal}",))
+    yield _claim(line, "limit", (line.limit_sentence,))
+
+
+def _claim(line: StageLine, claim: str, cell: Cell, confidence: str | None = None) -> Claim:
+    return Claim(
+        about=line.name,
+        claim=claim,
+        text=cell_text(cell),
+        numbers=tuple(_numbers(cell)),
+        confidence=confidence,
+        trust=line.trust,
+        why=line.reasons,
+    )
+
+
+def _of_kinds(results: Results) -> Iterator[Claim]:
+    for section in sections_of(results):
+        for one in section.answered:
+            for answer in one.answers:
+                yield Claim(
+                    about=one.name,
+                    claim=answer.answers,
+                    text=answer.text,
+                    numbers=tuple(_numbers((*answer.head, *answer.rest))),
+                    trust=one.trust,
+                    why=one.reasons,
+                )
+
+
+def _numbers(cell: Cell) -> Iterator[Number]:
+    values = [part for part in cell if isinstance(part, Value)]
+    at = {(one.key, one.column): float(one.raw) for one in values}
+    for one in values:
+        if not one.column.endswith(("_low", "_high")):
+            low, high = (at.get((one.key, f"{one.column}{end}")) for end in ("_low", "_high"))
+            yield Number(
+                value=float(one.raw),
+                low=low,
+                high=high,
+                table=one.table,
+                key=one.key,
+                column=one.column,
+            )
