@@ -21,7 +21,7 @@ def test_the_main_cause_is_named_as_surely_as_it_is_known():
         found = limits_of(("imbalance", 0.9, share), ("start-up", 0.8, rest))
         shown = tag(found, PARTS, 4)
         # The explanation is what the report says.
-        assert shown.why == " ".join(sentences.sentences(found))
+        assert shown.why == " ".join(sentences.of_several([found]))
         assert_said(shown.text)
 
 
