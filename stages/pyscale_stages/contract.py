@@ -195,6 +195,7 @@ class Window(Record):
     stage: str
     frames: tuple[Whole, Whole] = Field(description="First frame and end (excluded), of the movie")
     movie_frames: Whole = Field(description="Frames in the whole movie")
+    objects: Count = Field(0, description="Cells, pairs or links in these frames")
     params: dict[str, JsonValue]
     seed: Whole
     inputs: dict[str, str] = Field(

@@ -197,12 +197,16 @@ class Task(Generic[Params_co]):
         self.written.append(final)
 
     def write_window(self, frames: tuple[int, int], movie_frames: int) -> None:
-        """Say beside the output which frames it holds, and of which movies."""
+        """Say beside the output which frames it holds, with how many objects, and of which movies.
+
+        What they hold must have been counted before.
+        """
         self._write_window(
             Window(
                 stage=self.stage.name,
                 frames=frames,
                 movie_frames=movie_frames,
+                objects=self.objects,
                 params=self.params.model_dump(mode="json"),
                 seed=self.spec.seed,
                 inputs=self._fingerprints,
@@ -211,7 +215,8 @@ class Task(Generic[Params_co]):
 
     def write_whole(self, part: Window) -> None:
         """Say beside a merged output that it holds all frames of which `part` holds some."""
-        self._write_window(part.model_copy(update={"frames": (0, part.movie_frames)}))
+        whole = {"frames": (0, part.movie_frames), "objects": self.objects}
+        self._write_window(part.model_copy(update=whole))
 
     def _write_window(self, window: Window) -> None:
         write_atomically(self.output / WINDOW_FILE, window.model_dump_json(indent=2) + "\n")

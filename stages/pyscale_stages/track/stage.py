@@ -70,12 +70,12 @@ def run(task: Task[TrackParams]) -> None:
         task.warn_of(warning)
     if params.backend == "trackmate":
         task.warn_of(trackmate_backend.lone_cells(detections, links))
+    task.count(frames=stop - start, objects=cells)
     with task.span("write"):
         write_tracks(task, tracks)
         if distances is not None:
             write_distances(task, distances)
         task.write_window((start, stop), labels.n_frames)
-    task.count(frames=stop - start, objects=cells)
 
 
 def merge(task: Task[TrackParams]) -> None:
@@ -102,8 +102,8 @@ def merge(task: Task[TrackParams]) -> None:
     links = without_forks(joined_windows, splitting=params.splitting)
     write_tracks(task, tracks_of(joined_windows.detections, links))
     copy_distances(task, [folder for folder, _ in windows])
-    task.write_whole(windows[0][1])
     task.count(frames=windows[0][1].movie_frames, objects=len(joined_windows.detections))
+    task.write_whole(windows[0][1])
 
 
 def _detect(
