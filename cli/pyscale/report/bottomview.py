@@ -92,7 +92,7 @@ def _table(
         at = f" {row['at']}" if several and line else ""
         speedup = f"{cell_text(row['speedup'][:1])}{at}" if row["speedup"] else ABSENT
         bar = full * filled + empty * (CELLS - filled) if line and row["speedup"] else ""
-        limit = ""
+        limit = "" if line else row["mix"]
         if line is not None:
             is_limited = line.shown is not None and line.limit != NOT_KNOWN
             limit = line.refusal or (line.limit if is_limited else ABSENT)
@@ -115,7 +115,7 @@ def _time(time: dict[str, Any] | None, absent: str, has_ends: bool) -> Text:
         return Text(INVALID, "bold red")
     ends = cell_text(time["ends"]) if has_ends else ""
     if ends and time["kind"] == "range":
-        ends = f" ({ends})"
+        ends = f" ({ends.replace(' to ', '-')})"
     return Text(f"{cell_text(time['time'])}{ends}")
 
 

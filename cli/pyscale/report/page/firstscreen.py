@@ -56,7 +56,8 @@ def _whole(total: Total, counts: Sequence[int]) -> Iterator[dict[str, Any]]:
     times = [base if count == total.baseline_workers else None for count in counts]
     for mix in total.mixes or (None,):
         yield {
-            "name": f"{total.name}, {mix.name}" if mix else total.name,
+            "name": total.name,
+            "mix": mix.name if mix else "",
             "times": times,
             "speedup": (ratio(mix.speedup),) if mix else (),
             "at": f"{number(mix.wall_s)} s" if mix else "",
