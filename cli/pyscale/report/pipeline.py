@@ -42,16 +42,15 @@ def sections(results: Results) -> Iterator[Section]:
             kind="agreement",
             title="Is it right?",
             blocks=(checks,),
-            figures=("cache",),
             short=there(agreement, right),
         )
         used = there(tables.memory(found))
         told = tuple(advice.too_much(found))
         yield Section(
             kind="resources",
-            title="Memory, cores and cost",
+            title="Throughput, memory and cost",
             blocks=(Block(said=told, folded=there(*used, tables.cost(found)), note=COSTS),),
-            figures=("memory", "cost"),
+            figures=("throughput", "memory", "cost"),
             short=used,
         )
     if measured := quality.measured(results.measured):
@@ -80,7 +79,7 @@ def _results(found: Sequence[Curve], about: Results, results: Results) -> Sectio
             ),
             Block("Scaling laws", said=tuple(_laws(found, about)), is_folded=True),
         ),
-        figures=("walltime", "throughput"),
+        figures=("walltime",),
         short=there(table and table.in_short(LEFT_OUT)),
         narrow=4,
         doubts=(
