@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from pyscale.analysis.fits import CurveFits
-from pyscale.analysis.laws import Fit
+from pyscale.analysis.laws import CurveFits, Fit
 from pyscale.analysis.referencemodel import Referred
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
