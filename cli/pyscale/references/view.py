@@ -17,7 +17,7 @@ from pyscale.references.files import shipped_folder
 from pyscale.references.testtable import machine_tests_of
 from pyscale.report.curves import curves
 from pyscale.report.fitted import terminal_table
-from pyscale.report.grid.sweep import where_it_ends
+from pyscale.report.grid.sweep import flattens
 from pyscale.report.page import tables
 from pyscale.wording import number, with_interval
 
@@ -136,7 +136,7 @@ def _ceilings(loaded: Loaded) -> Iterator[str]:
     """Say where the ratios of its devices end, if it has any."""
     for grid in loaded.grids():
         for one in grid.ceilings:
-            yield f"\n{one.value} against {one.base}: {where_it_ends(one)}"
+            yield f"\n{one.value} against {one.base}: {flattens(one)}"
 
 
 def _pairs(facts: Mapping[str, str]) -> Table:
