@@ -32,7 +32,3 @@ def assert_labels_stand_apart(plot):
 def layers(plot, geom):
     """Layers of one kind, in the order in which they are drawn."""
     return [part.geom for part in plot.layers if type(part.geom).__name__ == geom]
-
-
-def caption(plot):
-    return " ".join(str(plot.labels.caption).split())

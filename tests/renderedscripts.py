@@ -14,6 +14,7 @@ from pyscale.runtimes.frozen import with_images
 from pyscale.sbatch.held import held_trials
 from pyscale.settings import Settings
 from pyscale.store.provenance import ImageFile
+from pyscale_stages.reading import Reading
 
 GPUS = Override(device="cuda", gpus=4, options=("--gpus-per-task=a100:{gpus}",))
 MOVIE = Path("/data/my movie, [1].tif")
@@ -25,7 +26,7 @@ def texts_for(site, suite="pipeline", movie=MOVIE, **changes):
 
 
 def rendered(site, suite, movie=Path("/data/movie.tif"), **changes):
-    dataset = Dataset(movie, frames=8, axes="TYX")
+    dataset = Dataset(movie, frames=8, reading=Reading(axes="TYX"))
     return scripts_of(site, planned(suite, dataset, **({"repeats": 2} | changes)))
 
 

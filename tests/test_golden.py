@@ -40,12 +40,11 @@ from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.commands.severalruns import report_several
 from pyscale.console import PIPED_WIDTH, Console
 from pyscale.evaluation.results import results_of as results_of_run
+from pyscale.report import figures
 from pyscale.report.answers import answers_of
 from pyscale.report.context import ReportContext
 from pyscale.report.cryosparclike import benchmark_files
 from pyscale.report.csv import csv_texts
-from pyscale.report.figures import writing
-from pyscale.report.figures.writing import ALL, OF_A_REPORT, drawings
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.terminal import summary_of
@@ -142,20 +141,14 @@ def report_views(results, folder, *, charts):
     yield "validation", verdicts
     yield "answers", json_text(answers_of(results).model_dump(mode="json"))
     yield "terminal", f"{printed(results)}\n== -v\n{printed(results, verbose=True)}"
-    yield "figures", "\n".join(figures(results))
+    drawn = (f"== {name}\n{figure_text(plot)}" for name, plot in figures.drawings(results))
+    yield "figures", "\n".join(drawn)
 
 
 def printed(results, *, verbose=False):
     said = StringIO()
     Console(file=said, width=PIPED_WIDTH).print(summary_of(results, verbose=verbose))
     return said.getvalue()
-
-
-def figures(results):
-    """What each figure that there is shows, without drawing it."""
-    for names in (OF_A_REPORT, ALL):
-        for name, plot in drawings(results, names):
-            yield f"== {name}\n{figure_text(plot)}"
 
 
 @pytest.fixture
@@ -181,7 +174,7 @@ def cluster_runs(tmp_path):
 @pytest.fixture
 def _no_figures(monkeypatch):
     """Leave figures undrawn: no pixels are compared, and drawing takes most of the time."""
-    monkeypatch.setattr(writing, "save", lambda _plot, _stem: [])
+    monkeypatch.setattr(figures, "save", lambda _plot, _stem: [])
 
 
 def stored_run(name, folder):

@@ -81,6 +81,21 @@ class Settings(BaseSettings):
     axes: str | None = Field(
         None, description="Axes of the movie, like TYX, where its file has none or wrong ones"
     )
+    series: int | None = Field(None, description="Image of a file with several, from 0")
+    level: str | None = Field(None, description="Resolution level of an OME-Zarr, from 0")
+    frames: str | None = Field(
+        None, description="Frames that are the movie: A:B, or K for the first ones"
+    )
+    channel: str | None = Field(
+        None, description="The only channel that is read, by number or name"
+    )
+    plane: int | None = Field(None, description="The only plane of a Z-stack, from 0")
+    project: Literal["max", "mean"] | None = Field(
+        None, description="What becomes of the planes of a Z-stack"
+    )
+    pattern: str | None = Field(
+        None, description="Names of the files of a folder that are frames, like img_*.tif"
+    )
     workers: Annotated[tuple[int, ...] | None, NoDecode] = Field(
         None, description="Worker counts N; None is 1, 2, 4 … up to what this machine has"
     )
@@ -159,6 +174,12 @@ class Settings(BaseSettings):
     def _without_login(self, value: str | None) -> str | None:
         # What is written or shown must not hold a password.
         return None if value is None else without_login(value)
+
+    @field_validator("level", "frames", "channel", mode="before")
+    @classmethod
+    def _numbers_too(cls, value: object) -> object:
+        """Accept a number, which TOML has without quotes."""
+        return str(value) if isinstance(value, int) else value
 
     @field_validator("at_most")
     @classmethod

@@ -14,12 +14,26 @@ from pyscale_stages.errors import BadInput
 
 if TYPE_CHECKING:
     from pyscale_stages.contract import Stage, TaskSpec
+    from pyscale_stages.reading import Reading
 
 _AS_GIVEN = (
-    *("verb", "output", "movie_frames", "axes", "truth", "seed", "threads", "device"),
+    *("verb", "output", "movie_frames", "truth", "seed", "threads", "device"),
     *("workers", "rank", "ranks", "meeting"),
 )
 """Arguments that the task has under the same names."""
+READING = {
+    "axes": "axes, where the file gives none or wrong ones",
+    "series": "image of a file with several, from 0",
+    "level": "resolution level of an OME-Zarr",
+    "frames": "frames A to B-1 of the file are the movie",
+    "channel": "the only channel to read, by number or name",
+    "plane": "the only plane of a Z-stack, from 0",
+    "project": "max or mean of the planes of a Z-stack",
+    "pattern": "names of the files of a folder that are frames",
+}
+"""Fields of a `Reading`, which argparse names without importing it."""
+STAGE_FLAGS = {"frames": "--part"}
+"""Flags that are not called as their field: --frames is the window of a task."""
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -53,7 +67,6 @@ def command_line() -> argparse.ArgumentParser:
         metavar="K",
         help="use only the first K frames of the movie (default: all)",
     )
-    parser.add_argument("--axes", help="axes of the input, where the file gives none or wrong ones")
     parser.add_argument("--params", type=Path, metavar="FILE.json", help="stage parameters")
     parser.add_argument("--result", type=Path, metavar="FILE.json", help="file of the record")
     parser.add_argument(
@@ -70,8 +83,15 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("--as", dest="format", metavar="FORMAT", help="format of the export")
     parser.add_argument("--labels", type=Path, help="label movie of the exported tracks")
+    _add_reading(parser)
     _add_rank(parser)
     return parser
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    of_input = parser.add_argument_group("what of the first input is the movie")
+    for name, text in READING.items():
+        of_input.add_argument(STAGE_FLAGS.get(name, f"--{name}"), dest=f"of_{name}", help=text)
 
 
 def _add_rank(parser: argparse.ArgumentParser) -> None:
@@ -110,10 +130,26 @@ def spec_from(options: argparse.Namespace, stage: Stage) -> TaskSpec:
             inputs=_named_inputs(options.input, stage, options.verb),
             frames=_frame_range(options.frames),
             params=read_params(options.params),
+            reading=reading_from(options),
             **{name: getattr(options, name) for name in _AS_GIVEN},
         )
     except ValidationError as error:
         raise BadInput(f"the command line is wrong: {first_problem(error, TaskSpec)}") from error
+
+
+def reading_from(options: argparse.Namespace) -> Reading | None:
+    """What of the first input is the movie, where somebody says it."""
+    from pydantic import ValidationError
+
+    from pyscale_stages.reading import Reading
+    from pyscale_stages.wording import first_problem
+
+    given = {name: getattr(options, f"of_{name}") for name in READING}
+    given = {name: value for name, value in given.items() if value is not None}
+    try:
+        return Reading.model_validate(given) if given else None
+    except ValidationError as error:
+        raise BadInput(f"the command line is wrong: {first_problem(error, Reading)}") from error
 
 
 def _named_inputs(given: Sequence[str], stage: Stage, verb: str) -> tuple[tuple[str, Path], ...]:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pyscale_stages.arguments import command_line, spec_from
+from pyscale_stages.arguments import command_line, reading_from, spec_from
 from pyscale_stages.errors import BadInput, as_stage_error
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _info(stage_name: str) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from pyscale_stages.movie import Movie
+    from pyscale_stages.movie import AS_IT_IS, Movie
     from pyscale_stages.registry import load_stage
     from pyscale_stages.wording import did_you_mean
 
@@ -121,7 +121,8 @@ def _export(options: argparse.Namespace) -> int:
         raise BadInput(f"export needs --as with a format of {stage.name}: {known}")
     if len(options.input) != 1 or options.output is None:
         raise BadInput("export takes one output folder: use --input FOLDER --output FOLDER")
-    labels = Movie.open(options.labels, axes=options.axes) if options.labels else None
+    reading = reading_from(options) or AS_IT_IS
+    labels = Movie.open(options.labels, reading=reading) if options.labels else None
     options.output.mkdir(parents=True, exist_ok=True)
     stage.exports[options.format](Path(options.input[0]), labels, options.output)
     return 0

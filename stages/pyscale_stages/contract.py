@@ -18,6 +18,7 @@ from pyscale_stages.image import Image
 from pyscale_stages.measured import Measured
 from pyscale_stages.method import Method as Method  # noqa: PLC0414 - what stages import from here
 from pyscale_stages.needs import Needs
+from pyscale_stages.reading import Reading
 from pyscale_stages.record import Amount, Bytes, Count, Finite, Sample, Seconds, Whole
 from pyscale_stages.record import Record as Record  # noqa: PLC0414 - what others import from here
 from pyscale_stages.residency import InputCache
@@ -76,8 +77,8 @@ class TaskSpec(Record):
         ge=1,
         description="Frames that count as the movie, from its first; None is all that there are",
     )
-    axes: str | None = Field(
-        None, description="Axes of the input frames, where the file says nothing or is wrong"
+    reading: Reading | None = Field(
+        None, description="What of the first input is the movie; None where no movie is read"
     )
     params: dict[str, JsonValue] = Field(default_factory=dict, description="Stage parameters")
     truth: Path | None = Field(
@@ -109,6 +110,11 @@ class TaskSpec(Record):
             )
         return self
 
+    def reading_of(self, path: Path) -> Reading | None:
+        """What of an input is the movie; only the first leaves a choice."""
+        is_first = self.verb == "run" and bool(self.inputs) and path == self.inputs[0][1]
+        return self.reading if is_first else None
+
     def command_line(self, params_file: Path, result_file: Path) -> list[str]:
         """Arguments after `python -m pyscale_stages` that repeat this task by hand."""
         line = [self.stage, self.verb]
@@ -118,12 +124,12 @@ class TaskSpec(Record):
             ("--output", self.output),
             ("--frames", None if self.frames is None else "{}:{}".format(*self.frames)),
             ("--movie-frames", self.movie_frames),
-            ("--axes", self.axes),
             ("--truth", self.truth),
             ("--workers", self.workers),
         ):
             if value is not None:
                 line += [option, str(value)]
+        line += self.reading.stage_flags() if self.reading is not None else []
         line += ["--params", str(params_file), "--result", str(result_file)]
         line += ["--seed", str(self.seed), "--threads", str(self.threads)]
         if self.meeting is not None:
@@ -189,6 +195,7 @@ class Window(Record):
     stage: str
     frames: tuple[Whole, Whole] = Field(description="First frame and end (excluded), of the movie")
     movie_frames: Whole = Field(description="Frames in the whole movie")
+    objects: Count = Field(0, description="Cells, pairs or links in these frames")
     params: dict[str, JsonValue]
     seed: Whole
     inputs: dict[str, str] = Field(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 CHUNK_BYTES = 1 << 20
@@ -23,12 +23,17 @@ def sha256_of(path: Path, advance: Callable[[int], object] | None = None) -> str
     return digest.hexdigest()
 
 
-def fingerprint_of(files: Sequence[Path]) -> str:
-    """Tell one set of files from another without reading it all, by 64 hexadecimal digits."""
+def fingerprint_of(files: Sequence[Path], chosen: Mapping[str, str] | None = None) -> str:
+    """Tell one set of files from another without reading it all, by 64 hexadecimal digits.
+
+    `chosen`: what of the files is read, where not all is.
+    """
     # Sizes of all files count, and the beginning, the middle and the end of the first, the middle
     # and the last one. Names and places do not: a copy is the same.
     sizes = [file.stat().st_size for file in files]
     digest = hashlib.sha256(repr(sizes).encode())
+    if chosen:
+        digest.update(repr(sorted(chosen.items())).encode())
     for place in sorted({0, len(files) // 2, len(files) - 1}):
         size = sizes[place]
         with files[place].open("rb", buffering=0) as file:

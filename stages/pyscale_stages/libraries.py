@@ -22,11 +22,12 @@ EVERY_STAGE = (
     "pydantic>=2.10",
     "scipy>=1.14.1",
     "tifffile>=2025.5.10",
+    "zarr>=3.1.6,<4",
 )
 """Packages that stages need whatever they compute; modules have the same names, but for NVML's."""
-IN_EVERY_IMAGE = tuple(one for one in EVERY_STAGE if not one.startswith("scipy"))
-"""Packages of every image: SciPy is in those whose stages use it."""
-SCIPY = next(one for one in EVERY_STAGE if one.startswith("scipy"))
+SCIPY, ZARR = (one for one in EVERY_STAGE if one.startswith(("scipy", "zarr")))
+IN_EVERY_IMAGE = tuple(one for one in EVERY_STAGE if one not in {SCIPY, ZARR})
+"""Packages of every image: SciPy and Zarr are in those whose stages use them."""
 TORCH = "torch==2.13.0"
 MOST = ("numpy<2.1", "scipy<1.16")
 """What an environment with all stages can use: Cellpose 3 and ANTsPy set these limits."""
@@ -48,7 +49,6 @@ OF_EXTRA: dict[str, tuple[str, ...]] = {
         "tiffslide==3.0.1",
         TORCH,
         "wsistream==0.1.6",
-        "zarr==3.1.6",
     ),
     "reconstruct": ("deepinv==0.5.0", TORCH, "torchvision==0.28.0"),
     "reconstruct_astra": ("astra-toolbox==2.5.0",),

@@ -1,59 +1,50 @@
-"""Frames in: movies as OME-TIFF or plain TIFF, as one file or a folder of frames."""
+"""Frames in: movies as TIFF, pictures or OME-Zarr, in one file or a folder."""
 
 from __future__ import annotations
 
-import logging
-import math
-import re
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pyscale_stages.contents import Contents, Reader
+from pyscale_stages.contents import Pixels as Pixels  # noqa: PLC0414 - what stages import from here
+from pyscale_stages.conversion import how_to_convert
 from pyscale_stages.errors import BadInput, said_by
+from pyscale_stages.framefiles import (
+    PICTURE_SUFFIXES,
+    files_in,
+    frame_files,
+    gaps_in,
+    refuse_several_stems,
+)
+from pyscale_stages.inventory import Inventory
+from pyscale_stages.layout import Layout, WrongAxes, layout_of
+from pyscale_stages.omezarr import ZarrImage, is_zarr
+from pyscale_stages.reading import Reading
+from pyscale_stages.stillimages import StillImage
+from pyscale_stages.tiffs import TiffFrames, refuse_empty
 from pyscale_stages.wording import plural
 
-if TYPE_CHECKING:
-    import tifffile
-
-Pixels = npt.NDArray[Any]
-
-TIFF_SUFFIXES = (".tif", ".tiff")
 BLOCK_BYTES = 64 * 2**20
 """Pixels that are read at once: many frames of a small movie, one of a large one."""
-BY_AXES = "by --axes, as in --axes TYX"
-MOST_CHANNELS = 8
-"""Of one frame, unless somebody says that they are: ImageJ files without axes call frames so."""
-UNNAMED_AXES = "QI"
-"""Axes that a writer left unnamed: tifffile's words for "other" and "image sequence"."""
-
-
-class WrongAxes(BadInput):
-    """A file of images whose axes are not those of frames."""
-
-    def __init__(self, what: str, shape: tuple[int, ...], remedy: str, *, colours: bool) -> None:
-        super().__init__(f"{what}: {remedy}")
-        self.what = what
-        self.shape = shape
-        self.colours = colours
-        """Whether its planes are the colours of one picture."""
+AS_IT_IS = Reading.model_construct()
+"""No choice of anybody's."""
 
 
 class PartOfSet(BadInput):
     """One file of a movie that lies in several."""
 
-    def __init__(self, path: Path, files: Sequence[Path]) -> None:
+    def __init__(self, path: Path, contents: Contents) -> None:
         super().__init__(
-            f"{path} is one of the {len(files)} files of a movie: give the folder that holds them, "
-            f"{path.parent}"
+            f"{path} is one of the {len(contents.files)} files of a movie: give the folder that "
+            f"holds them, {path.parent}"
         )
-        self.files = files
+        self.contents = contents
 
 
 @dataclass(frozen=True)
@@ -61,100 +52,190 @@ class Movie:
     """A movie on disk whose pixels are read window by window."""
 
     path: Path
-    """A file, or a folder with one file a frame."""
+    """A file, a folder with one file a frame, or an OME-Zarr."""
     files: tuple[Path, ...]
+    """Those that are read, and no others."""
     n_frames: int
-    n_channels: int
-    """1 where the file has no axis of channels."""
-    shape_yx: tuple[int, int]
-    """Height and width in pixels."""
-    dtype: np.dtype[Any]
-    images_per_frame: int
-    """Images that make up one frame: its channels, unless they are samples of one."""
-    channel_axis: str
-    """Whether channels are images of their own ("page"), samples of one image, or "none"."""
-    image: int = 0
-    """Which image of a file with several it is."""
-    is_set: bool = False
-    """Whether its files are one OME-TIFF, of which each knows the others."""
+    contents: Contents
+    """Of the file, the set or the array, or of the first file of a folder."""
+    layout: Layout
+    reading: Reading
+    """Choices in numbers, so that whoever opens it again reads the same."""
+    n_declared: int
+    """Frames that the files state."""
+    n_there: int
+    """Frames that are whole."""
+    is_folder: bool = False
+    """Whether each frame is a file of its own."""
 
     @classmethod
-    def open(cls, path: Path, *, axes: str | None = None, frames: int | None = None) -> Movie:
-        """Read the layout of a movie, not its pixels; `axes` count in place of the file's own.
+    def open(cls, path: Path, *, reading: Reading = AS_IT_IS, frames: int | None = None) -> Movie:
+        """Read the layout of a movie, not its pixels.
 
-        `frames`: how many it should have, where that is known. A picture of so many colours is then
-        taken for frames, as tifffile saves 3 or 4 frames by default.
+        `reading`: what of the files is the movie. `frames`: how many it should have, where that is
+        known: a picture of so many colours is then taken for frames, as tifffile saves 3 or 4
+        frames by default.
         """
-        if path.is_dir():
-            return cls._open_folder(path, axes)
+        if path.is_dir() and not is_zarr(path):
+            return cls._open_folder(path, reading)
         try:
-            return cls._open_file(path, axes)
+            return cls._open_one(path, reading)
         except WrongAxes as error:
             if not error.colours or error.shape[0] != frames:
                 raise
-            return cls._open_file(path, "TYX")
+            return cls._open_one(path, reading.model_copy(update={"axes": "TYX"}))
 
     @classmethod
-    def _open_file(cls, path: Path, axes: str | None) -> Movie:
-        with _opened(path, needs_axes=axes is None) as tiff:
-            if len(files := _files_of(tiff, _image_of(path, tiff))) > 1:
-                raise PartOfSet(path, files)
-            return cls._of_tiff(tiff, path, (path,), axes)
+    def _open_one(cls, path: Path, reading: Reading) -> Movie:
+        reader = _opened(path, reading)
+        reader.close()
+        contents = reader.contents
+        if len(contents.files) > 1 and not path.is_dir():
+            raise PartOfSet(path, contents)
+        return cls._of(path, contents.files, contents, reading)
 
     @classmethod
-    def _of_tiff(
-        cls, tiff: tifffile.TiffFile, path: Path, files: tuple[Path, ...], axes: str | None
+    def _of(
+        cls, path: Path, files: tuple[Path, ...], contents: Contents, reading: Reading
     ) -> Movie:
-        image = _image_of(path, tiff)
-        series = tiff.series[image]
-        layout = _layout(path, series.axes, series.shape, axes)
-        if series.dtype.kind not in "buif":
-            raise BadInput(
-                f"{path} holds {series.dtype} values: convert them to whole or real numbers"
-            )
-        dtype = np.dtype(series.dtype)
-        return cls(path=path, files=files, dtype=dtype, image=image, **layout)
+        layout = layout_of(path, contents.axes, contents.shape, reading.axes)
+        declared = layout.size("T")
+        there = _whole_frames(layout, contents)
+        start, stop = _window(path, contents, reading, declared, there)
+        resolved = reading.model_copy(
+            update={
+                "level": contents.level,
+                "channel": _channel(path, layout, contents, reading.channel),
+                "frames": None if (start, stop) == (0, declared) else (start, stop),
+                "series": contents.image if contents.n_images > 1 else None,
+            }
+        )
+        _refuse_planes(path, layout, contents, resolved)
+        return cls(
+            path=path,
+            files=files,
+            n_frames=stop - start,
+            contents=contents,
+            layout=layout,
+            reading=resolved,
+            n_declared=declared,
+            n_there=len(there),
+        )
 
     @classmethod
-    def _open_folder(cls, folder: Path, axes: str | None) -> Movie:
-        files = files_in(folder, TIFF_SUFFIXES)
+    def _open_folder(cls, folder: Path, reading: Reading) -> Movie:
+        files = frame_files(folder, reading.pattern)
         if not files:
-            raise BadInput(f"{folder} holds no TIFF frames: give a .tif file or a folder of them")
+            chosen = f" named {reading.pattern}" if reading.pattern else ""
+            if convert := next(filter(None, map(how_to_convert, files_in(folder))), None):
+                raise BadInput(convert)
+            raise BadInput(
+                f"{folder} holds no TIFF, PNG or JPEG frames{chosen}: give a movie file, or a "
+                "folder of frames"
+            )
         for file in files:
-            _refuse_empty(file)
-        frame_axes = axes.replace("T", "") if axes else None
+            refuse_empty(file)
+        axes = reading.axes.replace("T", "") if reading.axes else None
+        of_frame = reading.model_copy(update={"axes": axes, "frames": None})
         try:
             # The last one too: a file of another kind may stand before those of a set.
-            first, *_ = [cls._open_file(file, frame_axes) for file in (files[0], files[-1])]
+            first, *_ = [cls._open_one(file, of_frame) for file in (files[0], files[-1])]
         except PartOfSet as part:
-            return cls._open_set(folder, files, part.files, axes)
-        if first.n_frames != 1:
+            return cls._of_set(folder, files, part.contents, reading)
+        if first.n_declared != 1:
             raise BadInput(
-                f"{files[0]} is a movie of {plural(first.n_frames, 'frame')} in a folder of "
+                f"{files[0]} is a movie of {plural(first.n_declared, 'frame')} in a folder of "
                 f"{len(files)} files: give one movie file, or a folder with one file per frame"
             )
-        return replace(first, path=folder, files=files, n_frames=len(files))
+        if reading.pattern is None:
+            refuse_several_stems(folder, files)
+        everything = range(len(files))
+        start, stop = _window(folder, first.contents, reading, len(files), everything)
+        window = None if (start, stop) == (0, len(files)) else (start, stop)
+        return replace(
+            first,
+            path=folder,
+            files=files,
+            n_frames=stop - start,
+            n_declared=len(files),
+            n_there=len(files),
+            reading=first.reading.model_copy(update={"axes": reading.axes, "frames": window}),
+            is_folder=True,
+        )
 
     @classmethod
-    def _open_set(
-        cls, folder: Path, files: Sequence[Path], of_set: Sequence[Path], axes: str | None
+    def _of_set(
+        cls, folder: Path, files: Sequence[Path], contents: Contents, reading: Reading
     ) -> Movie:
-        if others := sorted({*files} - {*of_set}):
+        own = {file.absolute() for file in contents.files}
+        given = {file.absolute() for file in files}
+        if others := sorted(given - own):
             raise BadInput(
-                f"{folder} holds {others[0].name} beside the {len(of_set)} files of one OME-TIFF: "
-                "leave those alone in a folder"
+                f"{folder} holds {others[0].name} beside the {len(contents.files)} files of one "
+                "OME-TIFF: leave those alone in a folder, or name them by --pattern"
             )
-        if missing := sorted({*of_set} - {*files}):
+        if missing := sorted(own - given):
             raise BadInput(
                 f"{missing[0]} is not there, and the OME-TIFF in {folder} needs it: copy it too"
             )
-        with _opened(files[0], needs_axes=axes is None) as tiff:
-            return replace(cls._of_tiff(tiff, folder, tuple(files), axes), is_set=True)
+        return cls._of(folder, tuple(files), contents, reading)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of its pixels."""
+        return self.contents.dtype
+
+    @property
+    def shape_yx(self) -> tuple[int, int]:
+        """Height and width in pixels."""
+        return self.layout.size("Y"), self.layout.size("X")
+
+    @property
+    def n_channels(self) -> int:
+        """Channels of a frame; 1 where the file has no axis of them, or one is chosen."""
+        return self.layout.n_channels if self.reading.channel is None else 1
 
     @property
     def size_bytes(self) -> int:
         """Size of all files together."""
         return sum(file.stat().st_size for file in self.files)
+
+    @property
+    def inventory(self) -> Inventory:
+        """What was found, for people and records."""
+        contents, count = self.contents, len(self.files)
+        title, others = contents.title, 0
+        if self.is_folder:
+            title = f"folder of {plural(count, f'{title} file')}"
+        elif count > 1 and contents.level is None:
+            title = f"{title} set of {count} files"
+        if self.path.is_dir() and contents.level is None:
+            others = len(files_in(self.path)) - count
+        start = self.reading.frames[0] if self.reading.frames else 0
+        names = contents.channel_names + ("",) * self.layout.n_channels
+        return Inventory(
+            path=self.path,
+            is_folder=self.path.is_dir(),
+            title=title,
+            files=count,
+            others=others,
+            size_bytes=self.size_bytes,
+            images=contents.n_images,
+            image=contents.image,
+            image_name=contents.image_name,
+            levels=contents.n_levels,
+            level=contents.level,
+            axes=("T" if self.is_folder else "") + self.layout.axes,
+            frames=(start, start + self.n_frames),
+            frames_declared=self.n_declared,
+            frames_there=self.n_there,
+            gaps=gaps_in(self.files) if self.is_folder else (),
+            channels=names[: self.layout.n_channels],
+            planes=self.layout.size("Z"),
+            shape_yx=self.shape_yx,
+            dtype=str(self.dtype),
+            reading=self.reading,
+        )
 
     def read(self, start: int, stop: int, channel: int | None = None) -> Pixels:
         """Read frames of one channel, (T, Y, X), or of all, (T, C, Y, X); `stop` is excluded."""
@@ -162,26 +243,33 @@ class Movie:
             raise BadInput(
                 f"{self.path} has no channel {channel}: it has {self.n_channels}, counted from 0"
             )
-        if self.path.is_dir() and not self.is_set:
-            frames = np.stack([self._read_file(f, channel) for f in self.files[start:stop]])
+        first = self.reading.frames[0] if self.reading.frames else 0
+        window = range(first + start, first + stop)
+        wanted = channel if self.reading.channel is None else int(self.reading.channel)
+        if self.is_folder:
+            frames = np.stack([self._read_file(self.files[t], wanted)[0] for t in window])
         else:
-            frames = self._read_images(self._tiff, self.path, (start, stop), channel)
+            frames = self._read_from(self._reader, self.path, window, wanted)
+        if channel is not None:
+            frames = frames[:, 0]
         if frames.dtype.kind == "f" and not np.isfinite(frames).all():
             bad = int(np.argmin(np.isfinite(frames).reshape(len(frames), -1).all(axis=1)))
             raise BadInput(
                 f"frame {start + bad} of {self.path} has values that are NaN or infinite: "
                 "replace them before measuring on this movie"
             )
-        return frames
+        return np.asarray(frames)
 
     def blocks(
         self, start: int, stop: int, channel: int | None = None, *, block_bytes: int = BLOCK_BYTES
     ) -> Iterator[tuple[int, int]]:
         """Cut a window into runs of frames, first and end, each of so many bytes or one frame."""
         # Channels that are samples of one page are decoded together, whichever is wanted.
-        alone = channel is not None and self.channel_axis == "page"
-        channels = 1 if alone else self.n_channels
-        frame_bytes = channels * self.shape_yx[0] * self.shape_yx[1] * self.dtype.itemsize
+        alone = channel is not None or self.reading.channel is not None
+        channels = 1 if alone and not self.layout.has_samples else self.layout.n_channels
+        planes = self.layout.size("Z") if self.reading.project is not None else 1
+        height, width = self.shape_yx
+        frame_bytes = channels * planes * height * width * self.dtype.itemsize
         step = max(1, block_bytes // frame_bytes)
         for first in range(start, stop, step):
             yield first, min(first + step, stop)
@@ -192,253 +280,167 @@ class Movie:
             yield from self.read(first, end, channel)
 
     @cached_property
-    def _tiff(self) -> tifffile.TiffFile:
+    def _reader(self) -> Reader:
         """The one file, kept open: finding page n of a TIFF means walking past n others."""
-        tiff = _opened(self.files[0])
+        path = self.path if is_zarr(self.path) else self.files[0]
+        reader = _opened(path, self.reading)
         # Pages and file refer to each other, so that without this the collector closes it.
-        weakref.finalize(self, tiff.close)
-        return tiff
+        weakref.finalize(self, reader.close)
+        return reader
 
     def _read_file(self, path: Path, channel: int | None) -> Pixels:
-        with _opened(path) as tiff:
-            series = tiff.series[0]
-            height, width = self.shape_yx
-            yx = series.shape[-3:-1] if self.channel_axis == "sample" else series.shape[-2:]
-            size = height * width * self.n_channels
-            if (yx, series.dtype, series.size) != ((height, width), self.dtype, size):
-                raise BadInput(
-                    f"{path} differs from the first frames of {self.path}: expected {width} x "
-                    f"{height} pixels of {self.dtype} in {plural(self.n_channels, 'channel')}, "
-                    f"found the shape {series.shape} of {series.dtype}"
-                )
-            return np.asarray(self._read_images(tiff, path, (0, 1), channel)[0])
-
-    def _read_images(
-        self, tiff: tifffile.TiffFile, path: Path, window: tuple[int, int], channel: int | None
-    ) -> Pixels:
-        """Read a window of one file as (T, Y, X) or (T, C, Y, X)."""
-        start, stop = window
-        chosen: Sequence[int] = range(self.images_per_frame)
-        if channel is not None and self.channel_axis == "page":
-            chosen = (channel,)
-        firsts = range(start * self.images_per_frame, stop * self.images_per_frame)
-        images = [first + one for first in firsts[:: self.images_per_frame] for one in chosen]
-        samples = (self.n_channels,) if self.channel_axis == "sample" else ()
-        shape = (*self.shape_yx, *samples)
+        reader = _opened(path, self.reading)
         try:
-            data = _read_image_stack(tiff, self.image, path, images, shape)
+            found, first = reader.contents, self.contents
+            if (found.shape, found.dtype) != (first.shape, first.dtype):
+                raise BadInput(
+                    f"{path} differs from the first frames of {self.path}: expected the shape "
+                    f"{first.shape} of {first.dtype}, found {found.shape} of {found.dtype}"
+                )
+            return self._read_from(reader, path, range(1), channel)
+        finally:
+            reader.close()
+
+    def _read_from(
+        self, reader: Reader, path: Path, frames: Sequence[int], channel: int | None
+    ) -> Pixels:
+        """Read frames of one open file as (T, C, Y, X); C is 1 where a channel is wanted."""
+        layout, reading = self.layout, self.reading
+        samples = layout.has_samples
+        channels = range(1 if samples else layout.n_channels)
+        if channel is not None and not samples:
+            channels = range(channel, channel + 1)
+        planes = range(layout.size("Z"))
+        if reading.plane is not None:
+            planes = range(reading.plane, reading.plane + 1)
+        try:
+            data = reader.read(layout, frames, channels, planes)
         except MemoryError:
             raise
-        except Exception as error:  # decoders and tifffile raise errors of nearly every kind
+        except Exception as error:  # decoders and readers raise errors of nearly every kind
             raise BadInput(
-                f"{path} cannot be read at frame {start}:{stop}{said_by(error)}: "
+                f"{path} cannot be read at frame {frames[0]}:{frames[-1] + 1}{said_by(error)}: "
                 "it is damaged or truncated; copy it again"
             ) from error
-        data = data.reshape(stop - start, -1, *shape)
-        if self.channel_axis == "sample":
+        data = _projected(data, reading.project)
+        if samples:
             data = np.moveaxis(data[:, 0], -1, 1)
             data = data if channel is None else data[:, channel : channel + 1]
-        return data if channel is None else data[:, 0]
-
-
-def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
-    """Open a file of images; with `needs_axes`, its own axes must be of their shape."""
-    import tifffile
-
-    if not path.exists():
-        raise BadInput(f"{path} does not exist")
-    if not path.is_file():
-        # A pipe or a device would be waited for.
-        raise BadInput(f"{path} is neither a file nor a folder: give OME-TIFF or plain TIFF frames")
-    _refuse_empty(path)
-    with ExitStack() as if_refused:
-        try:
-            with _logged_errors(tifffile.logger()) as complaints:
-                tiff = if_refused.enter_context(tifffile.TiffFile(path))
-                if tiff.is_shaped and len(tiff.series) > 1:
-                    # Who writes frame by frame makes a series of each.
-                    tiff = if_refused.enter_context(tifffile.TiffFile(path, is_shaped=False))
-                holds_images = bool(tiff.pages) and bool(tiff.series)
-        except PermissionError as error:
-            raise BadInput(
-                f"{path} is not readable for this user: change its permissions"
-            ) from error
-        except Exception as error:  # tifffile raises errors of nearly every kind for broken tags
-            raise BadInput(
-                f"{path} is not a readable TIFF file{said_by(error)}: give OME-TIFF or plain "
-                "TIFF frames"
-            ) from error
-        of_axes = [complaint for complaint in complaints if _SAID_OF_AXES in complaint]
-        if of_axes and needs_axes:
-            shape = tiff.series[0].shape
-            what = f"{path} names axes that do not fit its shape {shape}"
-            raise WrongAxes(what, shape, f"give the right ones {BY_AXES}", colours=False)
-        if len(complaints) > len(of_axes) or not holds_images:
-            what = next((c for c in complaints if c not in of_axes), "it holds no image")
-            raise BadInput(f"{path} is damaged or truncated ({what}): copy it again")
-        if_refused.pop_all()
-    return tiff
-
-
-def _refuse_empty(path: Path) -> None:
-    if path.stat().st_size == 0:
-        raise BadInput(f"{path} is empty (0 bytes): the copy or download failed; fetch it again")
-
-
-def _image_of(path: Path, tiff: tifffile.TiffFile) -> int:
-    """Which image of a file to read: the only one or, of an OME-TIFF, the largest."""
-    images = tiff.series
-    if len(images) == 1:
-        return 0
-    if images[0].kind == "ome":
-        sizes = [one.size for one in images]
-        if sizes.count(max(sizes)) > 1:
-            raise BadInput(
-                f"{path} holds {len(images)} images, as of several positions: write the one to "
-                "measure on into a file of its own, as by bfconvert -series 0"
-            )
-        return sizes.index(max(sizes))
-    if images[0].kind in {"generic", "uniform"}:
-        first, other = images[0].keyframe, images[1].keyframe
-        raise BadInput(
-            f"page {other.index} of {path} holds {_of_page(other)}, and page {first.index} "
-            f"{_of_page(first)}: write frames of one size and type into a file of their own"
-        )
-    return 0
-
-
-def _of_page(page: Any) -> str:
-    return f"{page.imagewidth} x {page.imagelength} pixels of {page.dtype}"
-
-
-def _files_of(tiff: tifffile.TiffFile, image: int) -> tuple[Path, ...]:
-    """Files that hold the planes of an image; BadInput where some are not there."""
-    series = tiff.series[image]
-    path = Path(tiff.filehandle.path)
-    if series.kind != "ome":
-        return (path,)
-    pages = [page for page in series.pages if page is not None]
-    if len(pages) < len(series.pages):
-        raise BadInput(
-            f"{len(pages)} of {len(series.pages)} planes of {path} are there: the recording or "
-            "the copy ended early; copy it again, or write what is there into a new file"
-        )
-    return tuple(sorted({Path(page.parent.filehandle.path) for page in pages}))
-
-
-_SAID_OF_AXES = "axes do not match shape"
-"""What tifffile logs of a file that is whole and whose description is wrong."""
-
-
-@contextmanager
-def _logged_errors(logger: logging.Logger) -> Iterator[list[str]]:
-    """Collect errors that a library only logs: tifffile reads on past a broken page."""
-    found: list[str] = []
-
-    class Collector(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            # tifffile begins with the object that speaks, in angle brackets.
-            found.append(record.getMessage().partition("> ")[2] or record.getMessage())
-
-    collector = Collector(logging.ERROR)
-    propagates = logger.propagate
-    # What is raised here as a sentence must not be printed as well.
-    logger.propagate = False
-    logger.addHandler(collector)
-    try:
-        yield found
-    finally:
-        logger.removeHandler(collector)
-        logger.propagate = propagates
-
-
-def _read_image_stack(
-    tiff: tifffile.TiffFile, image: int, path: Path, images: list[int], shape: tuple[int, ...]
-) -> Pixels:
-    """Read images of a shape by their place in the series, which need not be that in the file."""
-    series = tiff.series[image]
-    of_one = series.size > math.prod(shape) and len(tiff.pages) == 1
-    if of_one and series.dataoffset is not None:
-        # ImageJ writes more than 4 GB as one page followed by bare pixels.
-        _refuse_beyond_end(path, series.dataoffset + series.nbytes)
-        dtype = series.dtype.newbyteorder(tiff.byteorder)
-        bare = np.memmap(path, dtype, "r", series.dataoffset, series.shape)
-        return np.array(bare.reshape(-1, *shape)[images], series.dtype)
-    # tifffile writes 3 or 4 frames as the planes of one page.
-    per_page = max(1, series.keyframe.size // math.prod(shape))
-    pages = sorted({image // per_page for image in images})
-    wanted = [page for index in pages if (page := series.pages[index]) is not None]
-    if len(wanted) < len(pages):
-        raise ValueError("a page is missing")
-    for page in wanted:
-        ends = zip(page.dataoffsets, page.databytecounts, strict=True)
-        _refuse_beyond_end(Path(page.parent.filehandle.path), max(map(sum, ends)))
-    with ExitStack() as opened:
-        for file in {page.parent.filehandle for page in wanted if page.parent is not tiff}:
-            # Others of a set are open only while they are read, as there may be thousands.
-            file.open()
-            opened.callback(file.close)
-        # One thread: the stage's thread count is a measured parameter.
-        data = np.asarray(tiff.asarray(series=image, key=pages, maxworkers=1)).reshape(-1, *shape)
-    if per_page == 1 and pages == images:
         return data
-    places = {page: place for place, page in enumerate(pages)}
-    return data[[places[image // per_page] * per_page + image % per_page for image in images]]
 
 
-def _refuse_beyond_end(path: Path, end: int) -> None:
-    size = path.stat().st_size
-    if end > size:
-        raise ValueError(f"the file ends at byte {size}, its pixels at byte {end}")
+def _opened(path: Path, reading: Reading) -> Reader:
+    """Open one file or array by the reader of its kind."""
+    if is_zarr(path):
+        return ZarrImage(path, reading)
+    if convert := how_to_convert(path):
+        raise BadInput(convert)
+    if path.suffix.lower() in PICTURE_SUFFIXES and path.is_file():
+        refuse_empty(path)
+        return StillImage(path)
+    return TiffFrames(path, reading)
 
 
-def _layout(
-    path: Path, file_axes: str, shape: tuple[int, ...], believed_axes: str | None
-) -> dict[str, Any]:
-    """What axes and shape say of a movie, by its fields."""
-    axes = believed_axes or file_axes
-    if believed_axes and len(believed_axes) != len(shape):
+def _projected(data: Pixels, how: str | None) -> Pixels:
+    """Frames (T, C, …) of those with planes (T, C, Z, …)."""
+    if how is None or data.shape[2] == 1:
+        return data[:, :, 0]
+    if how == "max":
+        return np.asarray(data.max(axis=2))
+    mean = data.mean(axis=2)
+    return np.asarray(mean if data.dtype.kind == "f" else np.rint(mean), data.dtype)
+
+
+def _whole_frames(layout: Layout, contents: Contents) -> range:
+    """Frames from the first on of which every image is there."""
+    declared = layout.size("T")
+    if not contents.missing:
+        return range(declared)
+    channels = range(1 if layout.has_samples else layout.n_channels)
+    whole = 0
+    while whole < declared and contents.missing.isdisjoint(
+        layout.images((whole,), channels, range(layout.size("Z")))
+    ):
+        whole += 1
+    return range(whole)
+
+
+def _window(
+    path: Path, contents: Contents, reading: Reading, declared: int, there: range
+) -> tuple[int, int]:
+    """Frames that are the movie: those that were chosen, or all, which must be there."""
+    start, stop = reading.frames or (0, declared)
+    if stop > declared:
         raise BadInput(
-            f"--axes {believed_axes} names {len(believed_axes)} axes, "
-            f"but {path} has {len(shape)} ({file_axes}, shape {shape})"
+            f"--frames {start}:{stop} does not lie inside {path}, which has the frames 0:{declared}"
         )
-    # A stack whose writer named no axis is a movie: nothing else is left for it to be.
-    if axes[0] in UNNAMED_AXES and axes[1:] in {"YX", "CYX", "YXS", "SYX"}:
-        axes = "T" + axes[1:]
-    # Colours that are planes of their own lie in the file as channels do.
-    axes = "TCYX" if axes == "TSYX" else axes
-    sizes = dict(zip(axes, shape, strict=True))
-    if axes == "SYX":
-        what = f"{path} holds a picture of {shape[0]} colours, as tifffile saves 3 or 4 frames"
-        raise WrongAxes(what, shape, "if they are frames, give --axes TYX", colours=True)
-    if axes not in {"YX", "TYX", "CYX", "TCYX", "YXS", "TYXS"}:
-        what = f"{path} has the axes {axes} (shape {shape}), but frames need T Y X or T C Y X"
-        raise WrongAxes(what, shape, f"convert it, or give the right axes {BY_AXES}", colours=False)
-    if axes == "CYX" and shape[0] > MOST_CHANNELS and believed_axes is None:
-        what = f"{path} says that it holds one frame of {shape[0]} channels"
-        remedy = "if they are frames, give --axes TYX; if channels, --axes CYX"
-        raise WrongAxes(what, shape, remedy, colours=False)
-    if min(shape) < 1:
-        raise BadInput(f"{path} holds no pixels (axes {axes}, shape {shape}): write it again")
-    channel_axis = "page" if "C" in axes else "sample" if "S" in axes else "none"
-    return {
-        "n_frames": sizes.get("T", 1),
-        "n_channels": sizes.get("C", sizes.get("S", 1)),
-        "shape_yx": (sizes["Y"], sizes["X"]),
-        "images_per_frame": sizes.get("C", 1),
-        "channel_axis": channel_axis,
-    }
+    # Zarr leaves chunks out that are zero everywhere, so that who names such frames gets these.
+    if stop > len(there) and not (reading.frames and contents.level is not None):
+        what = "frames" if contents.level is not None else "planes"
+        total = (
+            int(
+                np.prod(
+                    [n for a, n in zip(contents.axes, contents.shape, strict=True) if a in "TCZ"]
+                )
+            )
+            if what == "planes"
+            else declared
+        )
+        found = total - len(contents.missing) if what == "planes" else len(there)
+        do = "copy it again"
+        if there:
+            do = f"measure on what is there by --frames 0:{len(there)}, or copy it again"
+        raise BadInput(
+            f"{found} of {total} {what} of {path} are there: the recording or the copy ended "
+            f"early; {do}"
+        )
+    return start, stop
 
 
-def natural_order(path: Path) -> list[tuple[bool, int, str]]:
-    """Sort key under which frame 10 comes after frame 9."""
-    parts = re.split(r"(\d+)", path.name)
-    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+def _channel(path: Path, layout: Layout, contents: Contents, asked: int | str | None) -> int | None:
+    """Number of a channel that was asked for by number or name."""
+    if asked is None:
+        return None
+    names = contents.channel_names
+    number = names.index(asked) if isinstance(asked, str) and asked in names else asked
+    if isinstance(number, int) and number < layout.n_channels:
+        return number
+    known = ", ".join(name for name in names if name)
+    named = f" named {known}" if known else ""
+    raise BadInput(
+        f"{path} has no channel {asked}: --channel chooses from "
+        f"{plural(layout.n_channels, 'channel')}, counted from 0{named}"
+    )
 
 
-def files_in(folder: Path, suffixes: tuple[str, ...] = ("",)) -> tuple[Path, ...]:
-    """Files of a folder that end so, in the natural order of their names."""
-    ending = (file for file in folder.iterdir() if file.name.lower().endswith(suffixes))
-    # Hidden files are what an operating system or a broken writer left.
-    seen = (file for file in ending if file.name[0] != "." and file.is_file())
-    return tuple(sorted(seen, key=natural_order))
+def _refuse_planes(path: Path, layout: Layout, contents: Contents, reading: Reading) -> None:
+    """Raise where planes in depth are there and nobody says what to do with them, or not."""
+    planes = layout.size("Z")
+    if planes > 1 and reading.plane is None and reading.project is None:
+        what = f"{path} has {planes} planes in depth (axes {layout.axes}, shape {contents.shape})"
+        frames = ", or --axes TYX if they are frames" if layout.leading == "Z" else ""
+        remedy = f"give --project max, --project mean or --plane N{frames}"
+        raise WrongAxes(what, contents.shape, remedy, colours=False)
+    if reading.plane is not None and reading.plane >= planes:
+        raise BadInput(
+            f"{path} has no plane {reading.plane}: it has {plural(planes, 'plane')}, counted from 0"
+        )
+
+
+def refuse_cut_files(movie: Movie) -> None:
+    """Raise for a frame whose file is much smaller than others and cannot be read."""
+    sizes = {file: file.stat().st_size for file in movie.files} if movie.is_folder else {}
+    usual = sorted(sizes.values())[len(sizes) // 2] if sizes else 0
+    pixels = int(np.prod(movie.layout.sizes)) * movie.dtype.itemsize
+    # Frames that are packed differ in size by what they show, and few so much.
+    least = pixels if usual >= pixels else usual / 2
+    for number, (file, size) in enumerate(sizes.items()):
+        if size < least:
+            start = number - (movie.reading.frames or (0,))[0]
+            try:
+                movie.read(start, start + 1)
+            except BadInput as error:
+                raise BadInput(
+                    f"{file} has {size:,} bytes where others have {usual:,}, as a copy that ended "
+                    f"early: {error}"
+                ) from error

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
+import sys
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie
+
 Pixels = npt.NDArray[Any]
+Strips = list[tuple[int, int]]
+"""Offset and length of each image in its file, in bytes."""
 
 CLASSIC_TIFF_BYTES = 2**32 - 2**25
 """What a TIFF with 32-bit offsets can hold, less room for its pages' headers."""
+ADOBE_DEFLATE = 8
+"""The number by which TIFF knows the compression of `write_pages`."""
 NIL_UUID = "urn:uuid:00000000-0000-0000-0000-000000000000"
 """What tifffile would otherwise draw at random, so that no two files have the same bytes."""
 
@@ -85,3 +94,53 @@ def write_pages(
             "Creator": "pyscale",
         },
     )
+
+
+def stored_pages(movies: Sequence[Movie]) -> Iterator[bytes] | None:
+    """All images of movies of one kind, one after the other, compressed as they lie in their files.
+
+    None where a file is not laid out as `write_pages` lays it out, so that its images have to be
+    decoded. That decoding would find damage inside an image: this finds only that one is cut short.
+    """
+    if len({(one.n_channels, one.shape_yx, one.dtype) for one in movies}) > 1:
+        return None
+    found: list[tuple[Path, Strips]] = []
+    for movie in movies:
+        strips = _strips(movie)
+        if strips is None:
+            return None
+        found.append((movie.path, strips))
+    return chain.from_iterable(starmap(_copied, found))
+
+
+def _strips(movie: Movie) -> Strips | None:
+    """Find where each image of a movie begins, and of how many bytes it is."""
+    import tifffile
+
+    if not movie.path.is_file() or movie.channel_axis == "sample":
+        return None
+    with tifffile.TiffFile(movie.path) as tiff:
+        series = tiff.series[movie.image]
+        pages = [page for page in series.pages if page is not None]
+        # What pages have alike, all but the place of their bytes.
+        first = series.keyframe
+        as_written = (
+            (first.compression, first.predictor, first.fillorder) == (ADOBE_DEFLATE, 1, 1)
+            and (tiff.byteorder == "<") == (sys.byteorder == "little")
+            and not first.is_tiled
+            and len(pages) == movie.n_frames * movie.images_per_frame
+            and all(len(page.dataoffsets) == 1 for page in pages)
+        )
+        if not as_written:
+            return None
+        return [(page.dataoffsets[0], page.databytecounts[0]) for page in pages]
+
+
+def _copied(path: Path, strips: Strips) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        for offset, n_bytes in strips:
+            file.seek(offset)
+            strip = file.read(n_bytes)
+            if len(strip) < n_bytes:
+                raise BadInput(f"{path} is damaged or truncated: copy it again")
+            yield strip

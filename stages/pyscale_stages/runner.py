@@ -141,7 +141,9 @@ def _input_files(stage: Stage, spec: TaskSpec) -> list[Path]:
         if path in places:
             continue
         try:
-            files += files_of(path) if path.exists() else []
+            # A program of the user's own may read any file of a folder.
+            reading = None if stage.runs_outside else spec.reading_of(path)
+            files += files_of(path, reading) if path.exists() else []
         except OSError as error:
             raise BadInput(
                 f"the input {path} cannot be read ({error.strerror}): name a file or folder that "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.measured import Measured
-from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.movie import AS_IT_IS, Movie, Pixels
 from pyscale_stages.record import Sample
 from pyscale_stages.validarea import beside, refuse_other
 from pyscale_stages.warned import UNSORTED, Warned
@@ -89,8 +89,9 @@ class Task(Generic[Params_co]):
         path = self.input(slot)
         if path is None:
             raise BadInput(f"{self.stage.name} needs the input {slot!r}: give --input {slot}=PATH")
-        movie = self.counted(Movie.open(path, axes=self.spec.axes, frames=self.spec.movie_frames))
-        self.know_files(slot, movie.files)
+        reading = self.spec.reading_of(path) or AS_IT_IS
+        movie = self.counted(Movie.open(path, reading=reading, frames=self.spec.movie_frames))
+        self.know_files(slot, movie.files, chosen=movie.reading.given)
         return movie
 
     def label_movie(self, slot: str) -> Movie:
@@ -108,10 +109,12 @@ class Task(Generic[Params_co]):
             )
         return movie
 
-    def know_files(self, slot: str, files: Sequence[Path]) -> None:
-        """Keep by what the files of an input are known."""
+    def know_files(
+        self, slot: str, files: Sequence[Path], chosen: Mapping[str, str] | None = None
+    ) -> None:
+        """Keep by what the files of an input are known, and what was chosen of them."""
         with self.unmeasured():
-            self._fingerprints[slot] = fingerprint_of(files)
+            self._fingerprints[slot] = fingerprint_of(files, chosen)
 
     def valid_area(self, slot: str, movie: Movie) -> Movie | None:
         """Open what lies beside the frames of a slot and says which pixels the camera saw."""
@@ -120,7 +123,7 @@ class Task(Generic[Params_co]):
             return None
         area = self.counted(area)
         refuse_other(area, movie)
-        self.know_files(slot, (*movie.files, *area.files))
+        self.know_files(slot, (*movie.files, *area.files), chosen=movie.reading.given)
         return area
 
     def counted(self, movie: Movie) -> Movie:
@@ -194,12 +197,16 @@ class Task(Generic[Params_co]):
         self.written.append(final)
 
     def write_window(self, frames: tuple[int, int], movie_frames: int) -> None:
-        """Say beside the output which frames it holds, and of which movies."""
+        """Say beside the output which frames it holds, with how many objects, and of which movies.
+
+        What they hold must have been counted before.
+        """
         self._write_window(
             Window(
                 stage=self.stage.name,
                 frames=frames,
                 movie_frames=movie_frames,
+                objects=self.objects,
                 params=self.params.model_dump(mode="json"),
                 seed=self.spec.seed,
                 inputs=self._fingerprints,
@@ -208,7 +215,8 @@ class Task(Generic[Params_co]):
 
     def write_whole(self, part: Window) -> None:
         """Say beside a merged output that it holds all frames of which `part` holds some."""
-        self._write_window(part.model_copy(update={"frames": (0, part.movie_frames)}))
+        whole = {"frames": (0, part.movie_frames), "objects": self.objects}
+        self._write_window(part.model_copy(update=whole))
 
     def _write_window(self, window: Window) -> None:
         write_atomically(self.output / WINDOW_FILE, window.model_dump_json(indent=2) + "\n")

@@ -11,7 +11,7 @@ import pytest
 
 from atleastone import some
 from commandline import answer_in
-from pyscale.report.figures.writing import CAPTIONS
+from pyscale.report.figures import CAPTIONS
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import read_task

@@ -14,9 +14,6 @@ def _nothing(*_, **__):
 
 
 if "pyscale" in sys.orig_argv:
-    _instead(
-        "pyscale.report.figures.writing",
-        **dict.fromkeys(("save", "write_figures", "write_all_figures"), _nothing),
-    )
+    _instead("pyscale.report.figures", **dict.fromkeys(("save", "write_figures"), _nothing))
     # Its charts take longer to import than a run of a small stage.
     _instead("pyscale.report.page.write", write_page=lambda folder, _: folder / "report.html")

@@ -32,6 +32,7 @@ def test_a_stage_names_its_algorithm_with_the_version():
         ("contact", {}),
         ("contact", {"backend": "opencl"}),
         ("track", {}),
+        ("track", {"backend": "sparse"}),
         ("track", {"backend": "overlap"}),
         ("track", {"backend": "trackmate"}),
         ("loader", {}),

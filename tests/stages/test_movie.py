@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import tifffile
 
+from moviefiles import noise, write_set
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_movie
+from pyscale_stages.reading import Reading
 from refusals import refused
 
 
@@ -112,12 +114,12 @@ def test_axes_that_are_given_win_over_those_of_the_file_also_over_wrong_ones(tmp
     tifffile.imwrite(tmp_path / "z.ome.tif", ramp(4, 5, 5), metadata={"axes": "ZYX"}, ome=True)
     with refused(BadInput):
         Movie.open(tmp_path / "z.ome.tif")
-    assert Movie.open(tmp_path / "z.ome.tif", axes="TYX").n_frames == 4
+    assert Movie.open(tmp_path / "z.ome.tif", reading=Reading(axes="TYX")).n_frames == 4
     path = tmp_path / "wrong.tif"
     tifffile.imwrite(path, ramp(5, 8, 8), photometric="minisblack", metadata={"axes": "TCYX"})
     with refused(BadInput):
         Movie.open(path)
-    movie = Movie.open(path, axes="TYX")
+    movie = Movie.open(path, reading=Reading(axes="TYX"))
     np.testing.assert_array_equal(movie.read(1, 3, 0), ramp(5, 8, 8)[1:3])
 
 
@@ -249,30 +251,9 @@ def test_a_folder_of_frames_of_two_kinds_or_of_movies_is_refused(tmp_path, shape
     unreadable(tmp_path)
 
 
-def write_set(folder, *, declared=3):
-    """Write an OME-TIFF of one file a time, each of which knows the others; return its frames."""
-    folder.mkdir()
-    frames = ramp(declared, 16, 16)
-    planes = "".join(
-        f'<TiffData FirstT="{t}" IFD="0" PlaneCount="1">'
-        f'<UUID FileName="t{t}.ome.tif">urn:uuid:{t:032}</UUID></TiffData>'
-        for t in range(declared)
-    )
-    for t, frame in enumerate(frames):
-        xml = (
-            '<?xml version="1.0" encoding="UTF-8"?>'
-            '<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" '
-            f'UUID="urn:uuid:{t:032}"><Image ID="Image:0"><Pixels ID="Pixels:0" '
-            'DimensionOrder="XYZCT" Type="uint16" SizeX="16" SizeY="16" SizeZ="1" SizeC="1" '
-            f'SizeT="{declared}"><Channel ID="Channel:0:0" SamplesPerPixel="1"/>{planes}'
-            "</Pixels></Image></OME>"
-        )
-        tifffile.imwrite(folder / f"t{t}.ome.tif", frame, description=xml, metadata=None)
-    return frames
-
-
 def test_a_folder_of_one_ome_tiff_in_several_files_is_one_movie_of_all_of_them(tmp_path):
-    frames = write_set(tmp_path / "set")
+    frames = noise(3)
+    write_set(tmp_path / "set", frames)
     movie = Movie.open(tmp_path / "set")
     assert movie.n_frames == 3
     assert [file.name for file in movie.files] == ["t0.ome.tif", "t1.ome.tif", "t2.ome.tif"]
@@ -281,7 +262,7 @@ def test_a_folder_of_one_ome_tiff_in_several_files_is_one_movie_of_all_of_them(t
 
 
 def test_one_file_of_such_a_set_and_a_set_with_others_beside_or_missing_are_refused(tmp_path):
-    write_set(tmp_path / "set")
+    write_set(tmp_path / "set", noise(3))
     with refused(BadInput):
         Movie.open(tmp_path / "set" / "t1.ome.tif")
     tifffile.imwrite(tmp_path / "set" / "other.tif", ramp(16, 16))
@@ -321,7 +302,7 @@ def test_of_several_images_the_largest_is_the_movie_and_of_equal_ones_none(tmp_p
         writer.write(np.ones((4, 4), np.uint16), metadata={"axes": "YX"})
         writer.write(frames, metadata={"axes": "TYX"})
     movie = Movie.open(tmp_path / "thumbnail.ome.tif")
-    assert (movie.image, movie.n_frames, movie.shape_yx) == (1, 6, (16, 16))
+    assert (movie.contents.image, movie.n_frames, movie.shape_yx) == (1, 6, (16, 16))
     assert np.array_equal(movie.read(2, 6, channel=0), frames[2:])
     with tifffile.TiffWriter(tmp_path / "positions.ome.tif", ome=True) as writer:
         for _ in range(2):
@@ -346,8 +327,8 @@ def test_many_channels_of_one_frame_are_taken_for_neither_unless_somebody_says(t
     tifffile.imwrite(path, ramp(57, 16, 16), imagej=True)
     with refused(BadInput):
         Movie.open(path)
-    assert Movie.open(path, axes="TYX").n_frames == 57
-    assert Movie.open(path, axes="CYX").n_channels == 57
+    assert Movie.open(path, reading=Reading(axes="TYX")).n_frames == 57
+    assert Movie.open(path, reading=Reading(axes="CYX")).n_channels == 57
 
 
 def test_a_folder_with_an_empty_frame_is_refused_before_it_is_read(tmp_path):

@@ -150,6 +150,7 @@ def _summary(plan: Plan, found: Sequence[Finding]) -> Table:
     at_most = plan.settings.get("at_most")
     rows = {
         "measure": f"{plan.suite.name} {plan.on_what}: {listing(entries)}",
+        **({"data": "\n".join(plan.data_lines)} if plan.data_lines else {}),
         "trials": f"{len(plan.trials)} ({plural(tasks, 'task')}) at N = {listing(sweep.workers)}"
         + (f"; {sweep}" if shared else "")
         + (f"; and more as they fit into {at_most}" if at_most else ""),

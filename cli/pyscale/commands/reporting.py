@@ -115,7 +115,7 @@ def report_table(
     beside = shown_beside(all_references(own).values(), None, asked=options.references)
     results = find(table, beside)
     folder = out or Path(f"{table.stem}-report")
-    write_report(folder, results, every_figure=options.every_figure, width_mm=options.width_mm)
+    write_report(folder, results)
     _show(folder, results, verbose=verbose, as_json=as_json)
 
 

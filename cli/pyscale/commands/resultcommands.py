@@ -17,10 +17,6 @@ def report(
     table: Path | None = option("CSV", "Table of wall times, from anywhere."),
     out: Path | None = option("DIR", "Folder for the report.", show_default="the run's"),
     count_retried: bool = switch("--count-retried", "Also time trials that succeeded on a retry."),
-    figures: bool = switch("--figures", "Draw all figures for print, not only two."),
-    width: Literal["88", "180"] = option(
-        "[88|180]", "Width of figures in mm: one column of a journal, or two.", default="180"
-    ),
     reference: list[str] | None = option(
         "NAME|none", "Others' results to show.", show_default="those of the same work"
     ),
@@ -38,7 +34,7 @@ def report(
     Several runs are set side by side. --table reads wall times measured anywhere.
     """
     if form is not None:
-        if table is not None or count_retried or figures or archive:
+        if table is not None or count_retried or archive:
             raise typer.BadParameter(
                 "--format cryosparc-like writes no report: give runs and --out alone beside it"
             )
@@ -53,12 +49,7 @@ def report(
     from pyscale.commands import reporting
     from pyscale.evaluation.results import ReportOptions
 
-    options = ReportOptions(
-        count_retried=count_retried,
-        every_figure=figures,
-        width_mm=88 if width == "88" else 180,
-        references=tuple(reference or ()),
-    )
+    options = ReportOptions(count_retried=count_retried, references=tuple(reference or ()))
     if table is not None:
         reporting.report_table(table, out, options, verbose=verbose, as_json=json)
         return

@@ -24,7 +24,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
             "PATH",
             "Truth of the movie: a Cell Tracking Challenge folder, label images, or TrackMate XML.",
         ),
-        "axes": option("TYX", "Axes of the movie, where its file does not say them."),
         "only": option("STAGE", "Measure this stage alone; repeatable."),
         "grid": option("AXIS=V1,V2", "Values of one axis of the suite's grid; repeatable."),
         "parameters": option(
@@ -35,6 +34,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
             "--set",
         ),
         "with_system": option(None, "Measure the node too, in brief."),
+    },
+    "What of the files is the movie": {
+        "axes": option("TYX", "Axes, where the file does not say them."),
+        "frames": option("A:B", "Frames A to B-1, or the first K."),
+        "channel": option("NAME", "Read this channel alone, by name or number."),
+        "series": option("N", "Image of a file with several, as of positions."),
+        "project": option("", "Project the planes of a Z-stack."),
+        "plane": option("N", "Take one plane of a Z-stack."),
+        "pattern": option("GLOB", "Names of a folder's frames, as in 'img_*.tif'."),
+        "level": option("N", "Resolution level of an OME-Zarr."),
     },
     "A step of your own": {
         "step": option(

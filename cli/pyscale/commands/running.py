@@ -98,6 +98,8 @@ def start(
     if strict:
         _refuse_blind_gate(plan)
     before_run(plan)
+    for line in plan.data_lines:
+        talk(line)
     containers = freeze_containers(plan, TerminalReport())
     with written_by_owner_alone():
         run = RunFolder.create(settings.runs_folder, plan, containers)
@@ -149,7 +151,7 @@ def extend(
         changed = changed_code(run)
         for sentence in (*([changed] if changed else []), *warn_of_too_many_workers(plan)):
             talk(f"warning: {sentence}")
-        refuse_changed_input(run.path, plan.movies | plan.truths)
+        refuse_changed_input(run.path, plan.movies | plan.truths, plan.readings)
         before_run(plan)
         added = plan.trials[len(run.plan.trials) :]
         counts = listing(sorted({trial.workers for trial in added}))

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pyscale.console import talk
 from pyscale.data.progress import TerminalReport, asked
 from pyscale.data.registry import SYNTH_FILE, SYNTH_MOVIE, Kind, load_registry, made_kind
 from pyscale.data.registry import Dataset as Entry
 from pyscale.data.verify import dataset_path, synthetic_kinds
-from pyscale.errors import UserError
+from pyscale.errors import UserError, problems_told
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import OWN_STEP, Suite
+from pyscale.planning.traits import OF_FILES
 from pyscale.resources import shipped
 from pyscale.settings import Settings
 from pyscale_stages.command.params import TILE_PX
 from pyscale_stages.command.share import files_of
 from pyscale_stages.command.tiles import tiles_of
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie
+from pyscale_stages.movie import Movie, refuse_cut_files
+from pyscale_stages.reading import Reading
 from pyscale_stages.slides.reading import slide_files
 from pyscale_stages.truth.reading import kind_of, refuse_unfit
 
@@ -70,7 +72,7 @@ def find_own_data(
     """
     found = {}
     for name in suite.own_data:
-        own = settings.model_copy(update={"data": name, "axes": None, "truth": None})
+        own = settings.model_copy(update={"data": name, "truth": None, **dict.fromkeys(OF_FILES)})
         path = _brought(own, None, accept_terms=accept_terms)
         found[name] = _movie(path, own, None)
     return found
@@ -137,11 +139,13 @@ def _movie(path: Path, settings: Settings, suite: Suite | None) -> Dataset:
     truth = path.parent / "truth" if (path.parent / SYNTH_FILE).is_file() else None
     if truth is not None:
         _refuse_other_kind(settings.data, "movie", suite)
-    axes = settings.axes or (entry.axes if entry is not None else None)
+    reading = reading_from(settings.model_dump(), entry)
     with _bad_input_is_the_users():
-        movie = Movie.open(path, axes=axes)
-    if movie.image:
-        talk(f"{path} holds several images: image {movie.image}, the largest, is measured")
+        movie = Movie.open(path, reading=reading)
+        refuse_cut_files(movie)
+    if truth is not None and not _fits(movie.reading):
+        talk(f"the truth beside {path.name} is not used: it is of all frames and channels")
+        truth = None
     if suite is not None and suite.data == "labels" and movie.dtype.kind not in "iu":
         raise UserError(
             f"{path} holds {movie.dtype} values, but the suite {suite.name} needs labels (whole "
@@ -159,15 +163,36 @@ def _movie(path: Path, settings: Settings, suite: Suite | None) -> Dataset:
                         f"--truth {own_truth} is only one part of a synthetic movie's truth: name "
                         "the folder that holds camera and specimen"
                     )
+                if movie.reading.frames is not None and movie.reading.frames[0] > 0:
+                    raise BadInput(
+                        f"--frames {movie.reading.given['frames']} leaves out the first frames of "
+                        f"the truth {own_truth}: begin with 0, or leave one of them out"
+                    )
                 refuse_unfit(own_truth, movie.n_frames)
     return Dataset(
         movie=path,
         frames=movie.n_frames,
-        axes=axes,
+        reading=movie.reading,
+        inventory=movie.inventory,
         truth=truth,
         own_truth=own_truth,
         shape_yx=movie.shape_yx,
     )
+
+
+def reading_from(settings: Mapping[str, Any], entry: Entry | None) -> Reading:
+    """What settings choose of the files of a movie, which its entry of the registry may say."""
+    given = {name: settings[name] for name in OF_FILES if settings.get(name) is not None}
+    if entry is not None:
+        given.setdefault("axes", entry.axes)
+    with problems_told(Reading, "the choice of what is read is wrong: "):
+        return Reading.model_validate(given)
+
+
+def _fits(reading: Reading) -> bool:
+    """Whether the truth of a synthetic movie, in frames from the first, is that of what is read."""
+    starts_later = reading.frames is not None and reading.frames[0] > 0
+    return not starts_later and reading.channel in {None, 0}
 
 
 def _own_truth(settings: Settings, entry: Entry | None) -> Path | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from pyscale.data.ensure import reading_from
 from pyscale.data.registry import SYNTH_MOVIE, Registry, load_registry, made_kind
 from pyscale.data.verify import dataset_path, presence
 from pyscale.doctor.examined import folder_of
@@ -12,7 +14,8 @@ from pyscale.findings import Finding, ok, problem, refused, warning
 from pyscale.planning.plan import Plan, TrialInput
 from pyscale.resources import shipped
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie
+from pyscale_stages.movie import AS_IT_IS, Movie, refuse_cut_files
+from pyscale_stages.reading import Reading
 from pyscale_stages.registry import load_stage
 from pyscale_stages.slides.reading import slide_files
 from pyscale_stages.wording import plural
@@ -21,12 +24,12 @@ from pyscale_stages.wording import plural
 def data(plan: Plan) -> Iterator[Finding]:
     """Look for the data of a plan, by names and sizes, and open them as stages do."""
     if plan.suite.reads_data:
-        yield _looked_at(plan, plan.settings["data"], plan.axes)
+        yield _looked_at(plan, plan.settings["data"], plan.settings)
         for own in plan.own_data:
-            yield _looked_at(plan, own.data, None)
+            yield _looked_at(plan, own.data, {})
 
 
-def _looked_at(plan: Plan, name: str, axes: str | None) -> Finding:
+def _looked_at(plan: Plan, name: str, settings: Mapping[str, Any]) -> Finding:
     registry, folder = load_registry(shipped("config")), folder_of(plan, "data_folder")
     path = dataset_path(name, registry, folder)
     if path is None:
@@ -37,11 +40,11 @@ def _looked_at(plan: Plan, name: str, axes: str | None) -> Finding:
         if plan.suite.data == "slides":
             return ok("data.found", path, plural(len(slide_files(path)), "slide"))
         entry = registry.datasets.get(name)
-        movie = Movie.open(path, axes=axes or (entry.axes if entry is not None else None))
+        movie = Movie.open(path, reading=reading_from(settings, entry))
+        refuse_cut_files(movie)
     except BadInput as error:
         return refused("data.found", "", error)
-    height, width = movie.shape_yx
-    return ok("data.found", path, f"{plural(movie.n_frames, 'frame')} of {height} x {width} px")
+    return ok("data.found", path.parent, movie.inventory.line(plan.channels))
 
 
 def _absent(name: str, registry: Registry, folder: Path) -> Finding:
@@ -77,7 +80,7 @@ def first_frame(plan: Plan) -> Iterator[Finding]:
     }
     if readers:
         asked = {entry: number for entry, number in readers.items() if isinstance(number, int)}
-        yield from _readable(path, plan.axes, asked)
+        yield from _readable(path, plan.reading or AS_IT_IS, asked)
 
 
 def _reads_movie(plan: Plan, item: TrialInput) -> bool:
@@ -87,9 +90,9 @@ def _reads_movie(plan: Plan, item: TrialInput) -> bool:
     return plan.trial(item.from_trial).stage == "register_denoise"
 
 
-def _readable(path: Path, axes: str | None, channels: Mapping[str, int]) -> Iterator[Finding]:
+def _readable(path: Path, reading: Reading, channels: Mapping[str, int]) -> Iterator[Finding]:
     try:
-        movie = Movie.open(path, axes=axes)
+        movie = Movie.open(path, reading=reading)
         movie.read(0, 1)
     except BadInput as error:
         yield refused("data.found", "", error)

@@ -34,7 +34,7 @@ def plan_to_examine(suite_name: str, settings: Settings) -> Plan:
     if suite.reads_data:
         # As many as the largest N needs: no file is opened, as none need be there.
         frames = max(workers) * (suite.frames_per_worker or 1)
-        dataset = Dataset(movie=Path(settings.data), frames=frames, axes=settings.axes)
+        dataset = Dataset(movie=Path(settings.data), frames=frames)
         own_data = {
             name: Dataset(movie=Path(name), frames=frames, truth=Path(name))
             for name in suite.own_data

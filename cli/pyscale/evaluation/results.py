@@ -47,7 +47,6 @@ from pyscale.references.matching import (
 from pyscale.references.workid import size_ids_of
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import curves
-from pyscale.report.plots.plot import Width
 from pyscale.report.results import Results
 from pyscale.report.table import read_wall_times
 from pyscale.report.write import writing_into
@@ -70,10 +69,6 @@ class ReportOptions:
 
     count_retried: bool = False
     """Whether trials that succeeded only when tried again are timed too."""
-    every_figure: bool = False
-    """Whether to draw all figures for print."""
-    width_mm: Width = 180
-    """Their width: one column of a journal, or two."""
     references: tuple[str, ...] = ()
     """References to show though their work is another; "none" shows none at all."""
     own_references: bool = True

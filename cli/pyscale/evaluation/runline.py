@@ -21,11 +21,12 @@ from pyscale.planning.traits import DATA
 from pyscale.report.advice import limits_near
 from pyscale.report.curves import Curve
 from pyscale.settings import ENVIRONMENT_PREFIX, SET, Settings, flag_of
+from pyscale_stages.reading import Reading
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import plural
 
 ALIKE = (
-    *("truth", "axes", "device", "cpus_per_worker", "cache", "executor", "site"),
+    *("truth", *Reading.model_fields, "device", "cpus_per_worker", "cache", "executor", "site"),
     *("chunks_per_worker", "scaling", "runtime"),
     *("unlocked_images", "seed"),
 )

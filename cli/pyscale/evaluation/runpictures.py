@@ -14,7 +14,7 @@ from pyscale.planning.plan import Trial
 from pyscale.report.page import pictures
 from pyscale.store.folder import RunFolder
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie
+from pyscale_stages.movie import AS_IT_IS, Movie
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -63,7 +63,7 @@ def _frames_of(run: RunFolder, trial: Trial) -> Movie:
     (item,) = (item for item in trial.inputs if item.slot == "frames")
     if item.from_trial is None:
         assert item.path is not None
-        return Movie.open(item.path, axes=run.plan.axes)
+        return Movie.open(item.path, reading=run.plan.reading or AS_IT_IS)
     path = run.output(run.plan.trial(item.from_trial)) / str(item.file)
     return Movie.open(path, frames=run.plan.movie_frames)
 
@@ -80,10 +80,10 @@ class _Strip:
 
     def raw(self, channel: int) -> pictures.Picture | None:
         """The frame as the run read it, where the movie is still there."""
-        path, axes = self.run.plan.movie, self.run.plan.axes
+        path = self.run.plan.movie
         if path is None or not path.exists():
             return None
-        movie = Movie.open(path, axes=axes)
+        movie = Movie.open(path, reading=self.run.plan.reading or AS_IT_IS)
         (pixels,) = movie.read(self.place, self.place + 1, channel)
         return pictures.Picture(
             title="Raw",

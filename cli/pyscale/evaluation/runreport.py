@@ -27,12 +27,7 @@ def report_run(
     home = tables_folder(run, folder)
     results = results_of(run, home, options, tell=tell)
     results = replace(results, pictures=pictures_of(run, tell))
-    write_report(
-        folder or run.report,
-        results,
-        every_figure=options.every_figure,
-        width_mm=options.width_mm,
-    )
+    write_report(folder or run.report, results)
     if home == run.path:
         with writing_into(home):
             write_crate(run)

@@ -36,10 +36,13 @@ def _done(work: Mapping[str, Any]) -> str:
     from pyscale.executors.background_load import look_around
     from pyscale.executors.page_cache import bring_inputs_to
     from pyscale.store.records import NodeRecord, Surroundings
+    from pyscale_stages.reading import Reading
 
     # Other launchers of the trial are just starting, and their command lines name the run.
     seen = look_around(besides=Path(work["folder"]).parents[1])
-    cache = bring_inputs_to(work["cache"], [Path(path) for path in work["inputs"]])
+    chosen = work.get("reading")
+    reading = None if chosen is None else Reading.model_validate(chosen)
+    cache = bring_inputs_to(work["cache"], [Path(path) for path in work["inputs"]], reading)
     found = NodeRecord(cache=cache, surroundings=Surroundings(start=seen))
     return found.model_dump_json(indent=1) + "\n"
 

@@ -129,7 +129,7 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplet
 def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplete:
     journal = Journal(run.journal_file, listener)
     with termination_as_interrupt(), stop_told(journal):
-        refuse_changed_input(run.path, run.plan.movies | run.plan.truths)
+        refuse_changed_input(run.path, run.plan.movies | run.plan.truths, run.plan.readings)
         runner = TrialRunner(run, executor, journal, runtime_of(run))
         if run.plan.queue is None:
             runner.refuse_workers_elsewhere()

@@ -123,7 +123,7 @@ def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
     course = Course(Journal(run.journal_file).read())
     journal = Journal(run.journal_file, course.hear)
     usual = usual_s(run.plan)
-    refuse_changed_input(run.path, run.plan.movies | run.plan.truths)
+    refuse_changed_input(run.path, run.plan.movies | run.plan.truths, run.plan.readings)
     executor = StepExecutor(run, site, journal, job_id)
     runner = TrialRunner(run, executor, journal, runtime_of(run))
     for trial in left:

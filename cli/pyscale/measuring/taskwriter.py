@@ -114,7 +114,7 @@ class TaskWriter:
                 "device": trial.device,
                 "inputs": self.inputs(trial),
                 "output": folder / "out",
-                "axes": self._run.plan.axes_of(trial),
+                "reading": self._run.plan.reading_of(trial),
                 **self._share(trial, int(task.removeprefix("w"))),
             }
         )

@@ -117,7 +117,9 @@ class TrialRunner:
         if steps and steps[0][0] == WINDOWS:
             if self._executor.on_this_node:
                 before = look_around()
-                cache = bring_inputs_to(self._cache(trial), self._input_paths(trial))
+                cache = bring_inputs_to(
+                    self._cache(trial), self._input_paths(trial), self._run.plan.files_by(trial)
+                )
                 self._write(trial, records.CACHE_FILE, cache)
             self._journal.append("trial_started", trial.id)
         elif steps:
@@ -171,6 +173,7 @@ class TrialRunner:
                 folder=self._run.trial(trial),
                 cache=self._cache(trial),
                 inputs=tuple(self._input_paths(trial)),
+                reading=self._run.plan.files_by(trial),
             )
         return Batch(
             trial=trial,

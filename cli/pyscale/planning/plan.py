@@ -13,6 +13,8 @@ from pyscale.planning.sites import Site
 from pyscale.planning.suite import TRUTH, EntryName, Suite
 from pyscale.planning.traits import DATA
 from pyscale_stages.contract import Device, Record
+from pyscale_stages.inventory import Inventory
+from pyscale_stages.reading import Reading
 from pyscale_stages.record import Whole
 from pyscale_stages.registry import load_stage
 
@@ -46,7 +48,8 @@ class OwnData(Record):
     movie: Path
     frames: Whole
     truth: Path | None = Field(None, description="Truth of its own, which is no synthetic movie's")
-    axes: str | None = Field(None, description="Axes to believe where the file is silent")
+    reading: Reading | None = Field(None, description="What of its files is read, of a movie")
+    inventory: Inventory | None = Field(None, description="What was found of it")
 
 
 class Trial(Record):
@@ -174,7 +177,8 @@ class Plan(Record):
         None, description="Rows and columns of a frame in pixels, where they are known"
     )
     place: Path | None = Field(None, description="Folder whose storage is measured, where that is")
-    axes: str | None = Field(None, description="Axes to believe where the file is silent")
+    reading: Reading | None = Field(None, description="What of its files is read, of a movie")
+    inventory: Inventory | None = Field(None, description="What was found of it")
     truth: Path | None = Field(
         None,
         description="The user's or the registry's truth of its data, in the movie's coordinates",
@@ -245,11 +249,43 @@ class Plan(Record):
         truths |= {f"{Path(own.data).name}/truth": own.truth for own in self.own_data}
         return {name: path for name, path in truths.items() if path is not None}
 
-    def axes_of(self, trial: Trial) -> str | None:
-        """Axes to believe in what a trial reads; what a stage or pyscale wrote names its own."""
-        read = {item.path for item in trial.inputs if not item.is_place}
+    @property
+    def readings(self) -> dict[str, Reading]:
+        """What is read of those `movies` that no program of the user's own opens."""
+        outside = any(load_stage(trial.stage).runs_outside for trial in self.trials)
+        found = {Path(own.data).name: own.reading for own in self.own_data}
+        found[""] = None if outside else self.reading
+        return {name: reading for name, reading in found.items() if reading is not None}
+
+    def reading_of(self, trial: Trial) -> Reading | None:
+        """What of its first input a trial reads, where that is a movie from outside."""
         known = next((own for own in self.own_data if own.data == trial.data), self)
-        return known.axes if known.movie in read else None
+        first = next((item for item in trial.inputs if not item.is_place), None)
+        return known.reading if first and first.path and first.path == known.movie else None
+
+    def files_by(self, trial: Trial) -> Reading | None:
+        """The same, by which files are found; a program of the user's own may read any."""
+        return None if load_stage(trial.stage).runs_outside else self.reading_of(trial)
+
+    @property
+    def data_lines(self) -> list[str]:
+        """What was found of each movie, a line each."""
+        found = [] if self.inventory is None else [self.inventory.line(self.channels)]
+        return found + [own.inventory.line() for own in self.own_data if own.inventory]
+
+    @property
+    def channels(self) -> list[int]:
+        """Channels that stages take of the movie, or of its frames after registration."""
+        taken = set()
+        for trial in self.trials:
+            item = trial.inputs[0] if trial.inputs else None
+            of_movie = item is not None and item.path is not None and item.path == self.movie
+            if item is not None and item.from_trial is not None:
+                of_movie = self.trial(item.from_trial).stage == "register_denoise"
+            channel = trial.params.get("channel")
+            if of_movie and isinstance(channel, int) and not load_stage(trial.stage).runs_outside:
+                taken.add(channel)
+        return sorted(taken)
 
     @property
     def compared(self) -> dict[str, str]:

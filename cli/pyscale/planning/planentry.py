@@ -15,6 +15,8 @@ from pyscale.planning.plan import Trial, TrialInput
 from pyscale.planning.suite import MOVIE, SLIDES, TRUTH, Suite, SuiteStage
 from pyscale.planning.sweep import FROM_OUTSIDE, Scaled, Sweep, trial_id
 from pyscale_stages.contract import Stage, StageParams
+from pyscale_stages.inventory import Inventory
+from pyscale_stages.reading import Reading
 from pyscale_stages.registry import load_stage
 from pyscale_stages.truth.reading import tells
 
@@ -27,8 +29,10 @@ class Dataset:
     """Its file or folder."""
     frames: int
     """Its length; the number of slides."""
-    axes: str | None = None
-    """Axes to believe in place of the file's own."""
+    reading: Reading | None = None
+    """What of its files is the movie; None where that is not known, or they are slides."""
+    inventory: Inventory | None = None
+    """What was found of it, where its files were opened."""
     truth: Path | None = None
     """A synthetic movie's `truth` folder."""
     own_truth: Path | None = None
@@ -57,6 +61,12 @@ class Sources:
                 )
             return TrialInput(slot=slot, path=truth and truth / "labels_ch0.ome.tif")
         return TrialInput(slot=slot, path=self.place, is_place=True)
+
+    @property
+    def cut(self) -> bool:
+        """Whether the movie is a part of its file, whose truth has more frames."""
+        reading = self.dataset.reading if self.dataset else None
+        return reading is not None and reading.frames is not None
 
     def truth(self, coordinates: str | None) -> Path | None:
         """A synthetic movie's truth in some coordinates."""
@@ -111,6 +121,8 @@ class EntryPlan:
         if meets or stage.sharing(params) != "windows":
             _refuse_windows(name, sweep, settings)
         moved = any(earlier[one].moved for one in step.inputs.values() if one in earlier)
+        if stage.runs_outside:
+            _refuse_choice(name, params, sources.dataset)
         truth = sources.truth(step.truth)
         unjudged = sources.why_unjudged(stage.name, step.truth, moved=moved)
         if truth is None and step.truth and not unjudged and sources.dataset:
@@ -130,7 +142,7 @@ class EntryPlan:
             image=str(version) if axis == IMAGE else None,
             interpreter=None if axis == IMAGE else version,
             # What a step of the user's own reads may be no movie, which would tell its length.
-            movie_frames=frames if sweep.is_weak or stage.runs_outside else None,
+            movie_frames=frames if sweep.is_weak or stage.runs_outside or sources.cut else None,
             windows=((0, frames),),
             inputs=tuple(
                 sources.input(slot, source, entry=name, coordinates=step.truth)
@@ -165,6 +177,23 @@ def _refuse_windows(entry: str, sweep: Sweep, settings: Mapping[str, Any]) -> No
         raise UserError(
             f"{' and '.join(flags)}: workers of {entry} have no windows of their own, as they are "
             "threads, ranks or copies of one process: leave that out"
+        )
+
+
+def _refuse_choice(entry: str, params: StageParams, dataset: Dataset | None) -> None:
+    """Raise where something of a movie was chosen that a command opens itself."""
+    reading = dataset.reading if dataset else None
+    if reading is None or getattr(params, "window", "") == "file":
+        return
+    chosen = {*reading.given} - {"axes", "pattern"}
+    if reading.frames is not None and reading.frames[0] == 0:
+        # It is given the numbers of its first frame and its end.
+        chosen.discard("frames")
+    if chosen:
+        flags = " and ".join(f"--{name}" for name in sorted(chosen))
+        raise UserError(
+            f"{flags}: the command of {entry} opens the movie itself; add --set "
+            f"{entry}.window=file, so that it is given what was chosen, or leave that out"
         )
 
 

@@ -82,7 +82,8 @@ def make_plan(
         movie_frames=dataset.frames if dataset else 0,
         frame_yx=dataset.shape_yx if dataset else None,
         place=place,
-        axes=dataset.axes if dataset else None,
+        reading=dataset.reading if dataset else None,
+        inventory=dataset.inventory if dataset else None,
         truth=dataset.own_truth if dataset else None,
         unjudged=tuple(
             f"No quality of {entry} against the truth: {entries[entry].unjudged}."
@@ -90,7 +91,14 @@ def make_plan(
             if entry in measured and entries[entry].unjudged
         ),
         own_data=tuple(
-            OwnData(data=name, movie=o.movie, frames=o.frames, axes=o.axes, truth=o.own_truth)
+            OwnData(
+                data=name,
+                movie=o.movie,
+                frames=o.frames,
+                reading=o.reading,
+                inventory=o.inventory,
+                truth=o.own_truth,
+            )
             for name, o in own_data.items()
         ),
         site=None if on_one_node else site,

@@ -175,7 +175,7 @@ def _settings(plan: Plan, entries: Collection[str]) -> dict[str, str]:
     found = {"suite": plan.suite.name}
     found |= {name: str(plan.settings[name]) for name in SETTINGS if name in plan.settings}
     found["scaling"] = str(Sweep.of(plan))
-    found["axes"] = plan.axes or ""
+    found |= {} if plan.reading is None else plan.reading.given
     if plan.site is not None:
         # What an hour costs changes no time.
         found |= dict(_flat("site", plan.site.model_dump(mode="json", exclude={"prices"})))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from pyscale_stages.reading import Reading
 from pyscale_stages.registry import load_stage
 
 
@@ -28,16 +29,18 @@ class Data(NamedTuple):
     """What outputs hold that are not the same twice."""
 
 
-_OF_A_MOVIE = ("data", "truth", "axes", "scaling", "chunks_per_worker", "cache")
+OF_FILES = tuple(Reading.model_fields)
+"""Settings that say what of its files is the movie."""
+_OF_A_MOVIE = ("data", "truth", *OF_FILES, "scaling", "chunks_per_worker", "cache")
 DATA = {
     "movie": Data(),
     "labels": Data(),
-    "files": Data("files", "shares the files of a folder", ("truth", "axes")),
+    "files": Data("files", "shares the files of a folder", ("truth", *OF_FILES)),
     "tiles": Data("tiles", "shares the tiles of an image", ("truth",)),
     "slides": Data(
         "slides",
         "loads patches of slides",
-        ("truth", "axes", "scaling"),
+        ("truth", *OF_FILES, "scaling"),
         given="N ranks load patches at the same time, each from its own slides",
         never_same="rates of loading patches",
     ),

@@ -13,6 +13,7 @@ from pyscale.planning.sweep import Sweep
 from pyscale.planning.traits import measures_alone
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import InputFile, read_provenance
+from pyscale_stages.reading import Reading
 
 HOW_MANY = frozenset(
     {
@@ -49,7 +50,7 @@ def work_id_of(run: RunFolder) -> str:
     files = read_provenance(run.path).input_files
     work = {
         "input": sorted((file.size_bytes, file.sha256) for file in files),
-        "axes": plan.axes,
+        "read": _chosen(plan.reading),
         # In weak scaling only the work of each worker is the same at every N.
         "frames_per_worker" if sweep.is_weak else "frames": (
             sweep.frames_per_worker if sweep.is_weak else plan.movie_frames
@@ -69,6 +70,12 @@ def work_id_of(run: RunFolder) -> str:
     return hashlib.sha256(json.dumps(work, sort_keys=True).encode()).hexdigest()
 
 
+def _chosen(reading: Reading | None) -> dict[str, str]:
+    """What was chosen of the files; which of them by its result, as their bytes count."""
+    given = {} if reading is None else reading.given
+    return {name: value for name, value in given.items() if name != "pattern"}
+
+
 def _own_data(plan: Plan, trial: Trial, files: Iterable[InputFile]) -> dict[str, Any]:
     """What distinguishes the data of an entry that has its own."""
     if trial.data is None:
@@ -79,6 +86,6 @@ def _own_data(plan: Plan, trial: Trial, files: Iterable[InputFile]) -> dict[str,
         "data": sorted(
             (file.size_bytes, file.sha256) for file in files if file.name.startswith(folder)
         ),
-        "axes": own.axes,
+        "read": _chosen(own.reading),
         "frames": own.frames,
     }

@@ -10,28 +10,21 @@ from pyscale.errors import refused_by_disk
 from pyscale.report.csv import write_csv
 from pyscale.report.markdown import write_markdown
 from pyscale.report.methods import write_methods
-from pyscale.report.plots.plot import Width
 from pyscale.report.results import Results
 from pyscale.report.validation import write_validation
 
 PAGE_NAME = "report.html"
 
 
-def write_report(
-    folder: Path, results: Results, *, every_figure: bool = False, width_mm: Width = 180
-) -> list[Path]:
-    """Write tables, figures, text and page; each file appears whole or not at all.
-
-    Of the figures for print `every_figure` draws all, into the folder `figures`, and not two alone.
-    """
+def write_report(folder: Path, results: Results) -> list[Path]:
+    """Write tables, figures, text and page; each file appears whole or not at all."""
     # What draws charts takes half a second to import, which other commands need not wait for.
     from pyscale.report.page.write import write_page
 
     with writing_into(folder):
         return [
             *write_csv(folder, results),
-            *write_figures(folder, results, width_mm=width_mm),
-            *(write_all_figures(folder, results, width_mm=width_mm) if every_figure else ()),
+            *write_figures(folder, results),
             write_markdown(folder, results),
             *write_methods(folder, results),
             write_page(folder, results),
@@ -39,18 +32,11 @@ def write_report(
         ]
 
 
-def write_figures(folder: Path, results: Results, *, width_mm: Width) -> list[Path]:
-    """Write those of every report; what draws them takes long to import."""
-    from pyscale.report.figures.writing import write_figures as write
+def write_figures(folder: Path, results: Results) -> list[Path]:
+    """Write the figures for print; what draws them takes long to import."""
+    from pyscale.report.figures import write_figures as write
 
-    return write(folder, results, width_mm=width_mm)
-
-
-def write_all_figures(folder: Path, results: Results, *, width_mm: Width) -> list[Path]:
-    """Write all that the results can show."""
-    from pyscale.report.figures.writing import write_all_figures as write
-
-    return write(folder, results, width_mm=width_mm)
+    return write(folder, results)
 
 
 @contextmanager

@@ -129,7 +129,7 @@ class Job:
                 "movie_frames": None if self.stage.meets else trial.movie_frames,
                 # Ranks of a step have all of the work, of data whose length nobody could read.
                 "frames": trial.windows[0] if trial.meets and not self.stage.meets else None,
-                "axes": self._plan.axes_of(trial),
+                "reading": self._plan.reading_of(trial),
             }
         )
         around = self.stage.surroundings(self.stage.params.model_validate(trial.params))

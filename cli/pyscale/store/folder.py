@@ -58,7 +58,7 @@ class RunFolder:
         refusal = f"{runs_folder} cannot hold runs ({{why}}): set runs_folder to a writable folder"
         with refused_by_disk(refusal):
             (path / "tasks").mkdir(parents=True)
-        write_provenance(path, plan.movies, containers, plan.truths)
+        write_provenance(path, plan.movies, containers, plan.truths, plan.readings)
         _write_plan(path, plan)
         return cls(path)
 

@@ -17,6 +17,7 @@ from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.inputfiles import files_of
+from pyscale_stages.reading import Reading
 
 PROVENANCE_FILE = "provenance.json"
 COMMIT_DIGITS = 12
@@ -72,16 +73,20 @@ def write_provenance(
     movies: Mapping[str, Path],
     containers: Containers | None = None,
     truths: Mapping[str, Path] | None = None,
+    readings: Mapping[str, Reading] | None = None,
 ) -> None:
-    """Freeze the provenance of a new run that reads these datasets, by their names' prefixes."""
+    """Freeze the provenance of a new run that reads these datasets, by their names' prefixes.
+
+    `readings`: what of those that are movies is read.
+    """
     changes = _git("status", "--porcelain")
     provenance = Provenance(
         pyscale_version=version(DISTRIBUTION),
         git_commit=code_commit(),
         git_dirty=None if changes is None else bool(changes),
         python_version=sys.version.split()[0],
-        input_files=_described(movies),
-        truth_files=_described(truths or {}),
+        input_files=_described(movies, readings or {}),
+        truth_files=_described(truths or {}, {}),
         containers=containers,
     )
     write_atomically(run / PROVENANCE_FILE, provenance.model_dump_json(indent=1) + "\n")
@@ -118,7 +123,9 @@ def why_unreadable(file: Path) -> str:
     return f"it is damaged, or only pyscale {wrote.pyscale_version}{commit} reads it"
 
 
-def refuse_changed_input(run: Path, movies: Mapping[str, Path]) -> None:
+def refuse_changed_input(
+    run: Path, movies: Mapping[str, Path], readings: Mapping[str, Reading] | None = None
+) -> None:
     """Raise where a file of a dataset is gone, new or changed since the run began.
 
     One with another time of change, such as a copy that was restored, is read again.
@@ -126,7 +133,7 @@ def refuse_changed_input(run: Path, movies: Mapping[str, Path]) -> None:
     origin = read_provenance(run)
     known = {file.name: file for file in (*origin.input_files, *origin.truth_files)}
     there = {folder: movie for folder, movie in movies.items() if movie.exists()}
-    present = dict(_named_files(there))
+    present = dict(_named_files(there, readings or {}))
     for name in sorted(known.keys() | present.keys()):
         before, now = known.get(name), present.get(name)
         if before is None or now is None:
@@ -148,15 +155,19 @@ def _is_same(before: InputFile, file: Path) -> bool:
     return now.st_mtime_ns == before.modified_ns or sha256_of(file) == before.sha256
 
 
-def _named_files(datasets: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
+def _named_files(
+    datasets: Mapping[str, Path], readings: Mapping[str, Reading]
+) -> Iterator[tuple[str, Path]]:
     """Files of datasets by what they are called: chunks of several images have the same names."""
     for folder, dataset in datasets.items():
-        for file in files_of(dataset):
+        for file in files_of(dataset, readings.get(folder)):
             below = file.relative_to(dataset if dataset.is_dir() else dataset.parent)
             yield (folder / below).as_posix(), file
 
 
-def _described(datasets: Mapping[str, Path]) -> tuple[InputFile, ...]:
+def _described(
+    datasets: Mapping[str, Path], readings: Mapping[str, Reading]
+) -> tuple[InputFile, ...]:
     return tuple(
         InputFile(
             name=name,
@@ -164,7 +175,7 @@ def _described(datasets: Mapping[str, Path]) -> tuple[InputFile, ...]:
             modified_ns=stat.st_mtime_ns,
             sha256=sha256_of(file),
         )
-        for name, file in _named_files(datasets)
+        for name, file in _named_files(datasets, readings)
     )
 
 

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, Field
 
 from pyscale_stages.contract import Record, TaskError, TaskResult
 from pyscale_stages.measure.pagecache import Eviction
+from pyscale_stages.reading import Reading
 from pyscale_stages.record import Amount, Bytes, Count, Whole
 from pyscale_stages.residency import CacheState, Residency
 
@@ -49,6 +50,7 @@ class NodeWork(Record):
     folder: Path = Field(description="Folder of the trial, which takes the node's record")
     cache: Literal["cold", "warm", "asis"] = Field(description="Page-cache state that is asked for")
     inputs: tuple[Path, ...]
+    reading: Reading | None = Field(None, description="What of the first is read, if it is a movie")
 
 
 class TaskOrder(Record):

@@ -48,31 +48,40 @@ def read_metadata(folder: Path, asked: Asked) -> list[TracedTask]:
     for path in sorted(file for file in folder.rglob("*") if file.is_file()):
         try:
             told = json.loads(path.read_bytes())
-            start, end = (
-                datetime.fromtimestamp(told[name], UTC) for name in ("starttime", "endtime")
-            )
+            times = [told[name] for name in ("starttime", "endtime")]
+            # Some versions write null, for jobs of other executors or of all.
+            start, end = (None if at is None else datetime.fromtimestamp(at, UTC) for at in times)
             rule, inputs = str(told["rule"]), str(told["input"])
         except (ValueError, TypeError, KeyError, OverflowError, OSError):
             # A format of another version of Snakemake tells nothing.
             continue
+        wall_s = None if start is None or end is None else (end - start).total_seconds()
+        is_timed = wall_s is not None and wall_s > 0
         # A job that wrote several files has a record of each.
         jobs.setdefault(
-            (rule, inputs, start),
+            (rule, inputs, start or str(told.get("params"))),
             TracedTask(
                 source=path,
                 stage=stage_name(str(path), rule, asked, EXTENDED),
                 trial=str(folder),
                 name=str(path),
-                wall_s=max((end - start).total_seconds(), 0.0),
+                wall_s=wall_s if is_timed else None,
                 start=start,
                 end=end,
                 across_files=True,
-                flaw=None if end > start else NO_TIME,
+                flaw=None if is_timed else f"{NO_TIME} ({_version(told)})",
             ),
         )
     if not jobs:
         raise UserError(f"{folder} has no record of a job: name a folder `.snakemake/metadata`")
     return [*jobs.values()]
+
+
+def _version(told: Mapping[str, Any]) -> str:
+    """What wrote a record, as far as it tells."""
+    number = told.get("record_format_version", told.get("version"))
+    known = "" if number is None else f", record format {number}"
+    return f"as this Snakemake wrote it{known}"
 
 
 def _task(path: Path, row: Row, repeat: int, asked: Asked) -> TracedTask:

@@ -15,7 +15,8 @@ from pyscale_stages.command.process import Call, run_command
 from pyscale_stages.command.together import run_as_rank
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie, WrongAxes
+from pyscale_stages.layout import WrongAxes
+from pyscale_stages.movie import Movie
 from pyscale_stages.ranks.meeting import Party
 from pyscale_stages.task import Task
 from pyscale_stages.telling import TOLD_VARIABLE

@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.command.tiles import TILES_FOLDER, cut_frames, cut_tile, tiles_of
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie, files_in
+from pyscale_stages.framefiles import files_in
+from pyscale_stages.movie import AS_IT_IS, Movie
 from pyscale_stages.task import Task
 
 
@@ -78,8 +79,8 @@ def _of_files(task: Task[CommandParams], folder: Path, scratch: Path) -> Share:
 
 def _of_tiles(task: Task[CommandParams], path: Path, scratch: Path) -> Share:
     params = task.params
-    movie = Movie.open(path, axes=task.spec.axes)
-    task.know_files("input", movie.files)
+    movie = Movie.open(path, reading=task.spec.reading or AS_IT_IS)
+    task.know_files("input", movie.files, chosen=movie.reading.given)
     tiles = tiles_of(movie.shape_yx, params.tile_px, params.margin_px)
     start, stop = _part(task, "tiles", len(tiles), path)
     folder = task.output / TILES_FOLDER

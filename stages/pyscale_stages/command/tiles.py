@@ -14,7 +14,7 @@ import numpy as np
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.moviewriter import write_pages
+from pyscale_stages.moviewriter import stored_pages, write_pages
 from pyscale_stages.wording import plural
 
 TILES_FOLDER = "tiles"
@@ -102,9 +102,11 @@ def join_frames(movies: Sequence[Movie], whole: Path) -> None:
                 f"{movie.path} and {first.path} cannot be one movie: their channels, size or type "
                 "of pixels differ"
             )
-    pages = chain.from_iterable(_pages(movie, 0, movie.n_frames) for movie in movies)
+    decoded = chain.from_iterable(_pages(movie, 0, movie.n_frames) for movie in movies)
     frames = sum(movie.n_frames for movie in movies)
-    write_pages(whole, pages, _shape(first, frames, first.shape_yx), first.dtype)
+    write_pages(
+        whole, stored_pages(movies) or decoded, _shape(first, frames, first.shape_yx), first.dtype
+    )
 
 
 def join_tiles(movies: Sequence[Movie], tiles: Sequence[Tile], whole: Path) -> None:

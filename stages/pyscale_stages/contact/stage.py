@@ -27,10 +27,10 @@ def run(task: Task[ContactParams]) -> None:
     tables = _measured(task, movies, window, on_device=on_device)
     if tables["cells"].is_empty():
         _say_empty(task, movies, window)
+    task.count(frames=window[1] - window[0], objects=len(tables["contacts"]))
     with task.span("write"):
         write(task, tables)
         task.write_window(window, movies[0].n_frames)
-    task.count(frames=window[1] - window[0], objects=len(tables["contacts"]))
 
 
 def _load(task: Task[ContactParams]) -> None:

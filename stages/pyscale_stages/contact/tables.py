@@ -144,5 +144,5 @@ def merge(task: Task) -> None:
             "labels that they were measured on"
         )
     write(task, tables)
-    task.write_whole(windows[0][1])
     task.count(frames=windows[0][1].movie_frames, objects=len(tables["contacts"]))
+    task.write_whole(windows[0][1])

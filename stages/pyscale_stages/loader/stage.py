@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.image import Image
-from pyscale_stages.libraries import OF_EXTRA
+from pyscale_stages.libraries import OF_EXTRA, ZARR
 from pyscale_stages.loader.needs import NEEDS
 from pyscale_stages.loader.params import LOADING, LoaderParams, folder_of_factory, method
 from pyscale_stages.loading import Loading
@@ -28,7 +28,7 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=2, memory_gib=8.0, devices=("cpu", "cuda")),
     extra="loader",
-    image=Image(OF_EXTRA["loader"], cuda=()),
+    image=Image((*OF_EXTRA["loader"], ZARR), cuda=()),
     modules=("torch", "cv2", "openslide", "tiffslide", "wsistream", "zarr", "polars"),
     folders=("ranks", "slides"),
     surroundings=folder_of_factory,

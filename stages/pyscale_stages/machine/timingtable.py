@@ -49,11 +49,11 @@ def write_results(
     task: Task, timings: pl.DataFrame, more: Mapping[str, pl.DataFrame] | None = None
 ) -> None:
     """Write the output of one worker: its timings, further tables, and what they are of."""
+    task.count(objects=len(timings))
     with task.span("write"):
         parquet.write_tables(task, {TIMINGS: timings, **(more or {})})
         part = task.spec.frames or (0, 1)
         task.write_window(part, task.spec.movie_frames or part[1])
-    task.count(objects=len(timings))
 
 
 def read_table(folder: Path, name: str = TIMINGS) -> pl.DataFrame:
@@ -80,5 +80,5 @@ def merge(task: Task, others: tuple[str, ...] = ()) -> None:
         workers += tables[TIMINGS][WORKER].n_unique()
     joined = {name: pl.concat(tables) for name, tables in parts.items()}
     parquet.write_tables(task, joined)
-    task.write_whole(found[0][1])
     task.count(objects=len(joined[TIMINGS]))
+    task.write_whole(found[0][1])

@@ -14,7 +14,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.image import Image
 from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.moviewriter import PackedFrames, write_pages
+from pyscale_stages.moviewriter import PackedFrames, stored_pages, write_pages
 from pyscale_stages.parquet import write_tables
 from pyscale_stages.register_denoise.agreement import check
 from pyscale_stages.register_denoise.ants_calls import is_here, set_seed
@@ -139,33 +139,47 @@ def merge(task: Task[RegisterDenoiseParams]) -> None:
                 f"{movie.path} does not hold {plural(n_frames, 'frame')} like those of "
                 f"{first.path}: run the window in {folder} again on the same movie"
             )
+    areas = [_area(movie) for movie in movies]
     movie_frames = windows[0][1].movie_frames
+    shape = output_shape(first, movie_frames)
     transforms = pl.concat(
         [read_transforms(folder, window.frames) for folder, window in windows], rechunk=True
     )
-    seen = chain.from_iterable(_seen(movie) for movie in movies)
-    corrected: Iterator[CorrectedFrame] = map(
-        CorrectedFrame,
-        chain.from_iterable(movie.frames(0, movie.n_frames) for movie in movies),
-        seen,
-        transforms.iter_rows(named=True),
-    )
     # One window is the whole movie, and was moved when it was registered.
-    if params.adds_up and len(windows) > 1:
-        corrected = map(Composition(params).placed, corrected)
-    _write(task, corrected, output_shape(first, movie_frames), first.dtype)
+    moves = params.adds_up and len(windows) > 1
+    pages = None if moves else stored_pages(movies)
+    seen = None if moves else stored_pages(areas)
+    if pages is not None and seen is not None:
+        with task.writing(FRAMES_FILE) as path:
+            write_pages(path, pages, shape, first.dtype)
+        with task.writing(VALID_FILE) as path:
+            write_pages(path, seen, (movie_frames, *first.shape_yx), np.uint8)
+        write_tables(task, {TRANSFORMS_FILE: transforms})
+    else:
+        corrected: Iterator[CorrectedFrame] = map(
+            CorrectedFrame,
+            chain.from_iterable(movie.frames(0, movie.n_frames) for movie in movies),
+            chain.from_iterable(_masks(area) for area in areas),
+            transforms.iter_rows(named=True),
+        )
+        placed = map(Composition(params).placed, corrected) if moves else corrected
+        _write(task, placed, shape, first.dtype)
     task.write_whole(windows[0][1])
     task.count(frames=movie_frames)
 
 
-def _seen(movie: Movie) -> Iterator[Mask]:
-    """Yield the valid area of each frame of a window's output."""
+def _area(movie: Movie) -> Movie:
+    """Open the valid area of a window's output."""
     area = beside(movie.path)
     if area is None:
         raise BadInput(
             f"{movie.path.parent} has no {VALID_FILE}: run the stage on that window again"
         )
     refuse_other(area, movie)
+    return area
+
+
+def _masks(area: Movie) -> Iterator[Mask]:
     for page in area.frames(0, area.n_frames, channel=0):
         yield page.astype(bool)
 

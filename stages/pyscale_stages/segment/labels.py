@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.moviewriter import PackedFrames
+from pyscale_stages.moviewriter import PackedFrames, stored_pages, write_pages
 from pyscale_stages.segment.models import Labels
 from pyscale_stages.wording import plural
 
@@ -38,6 +39,21 @@ def open_labels(folder: Path, n_frames: int) -> Movie:
             "its window names: run the stage on that window again"
         )
     return movie
+
+
+def write_joined(path: Path, movies: Sequence[Movie]) -> None:
+    """Write the label images of windows of one movie, one after the other."""
+    pages = stored_pages(movies)
+    if pages is not None:
+        shape = (sum(movie.n_frames for movie in movies), *movies[0].shape_yx)
+        write_pages(path, pages, shape, movies[0].dtype)
+        return
+    # Where one window has more cells than uint16 can number, the others are widened.
+    stack = LabelStack()
+    for movie in movies:
+        for frame in movie.frames(0, movie.n_frames, channel=0):
+            stack.add(frame)
+    stack.write(path)
 
 
 @dataclass(frozen=True)

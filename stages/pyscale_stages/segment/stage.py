@@ -15,7 +15,13 @@ from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.registry import later
 from pyscale_stages.segment import models
 from pyscale_stages.segment.calls import ModelCalls
-from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, centre_crop, open_labels
+from pyscale_stages.segment.labels import (
+    LABELS_FILE,
+    LabelStack,
+    centre_crop,
+    open_labels,
+    write_joined,
+)
 from pyscale_stages.segment.models import CELLPOSE_OF_MODEL, Limits
 from pyscale_stages.segment.needs import NEEDS
 from pyscale_stages.segment.params import SegmentParams, method
@@ -83,24 +89,21 @@ def run(task: Task[SegmentParams]) -> None:
 
 
 def merge(task: Task) -> None:
-    """Join the label images of all windows, one frame in memory at a time."""
-    stack = LabelStack()
+    """Join the label images of all windows, whose numbers stay as they are."""
     windows = ordered_windows(task)
-    shape_yx: tuple[int, int] | None = None
+    movies: list[Movie] = []
     for folder, window in windows:
         start, stop = window.frames
-        labels = open_labels(folder, stop - start)
-        shape_yx = shape_yx or labels.shape_yx
+        movies.append(labels := open_labels(folder, stop - start))
+        shape_yx = movies[0].shape_yx
         if labels.shape_yx != shape_yx:
             raise BadInput(
                 f"{labels.path} has frames of {labels.shape_yx}, but the windows before it "
                 f"{shape_yx}: use windows of one movie"
             )
-        for frame in labels.frames(0, stop - start, channel=0):
-            stack.add(frame)
-            task.count(frames=1, objects=int(frame.max(initial=0)))
+        task.count(frames=stop - start, objects=window.objects)
     with task.writing(LABELS_FILE) as path:
-        stack.write(path)
+        write_joined(path, movies)
     task.write_whole(windows[0][1])
 
 

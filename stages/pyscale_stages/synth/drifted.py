@@ -13,6 +13,7 @@ from pydantic import Field
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.reading import Reading
 from pyscale_stages.synth.atomic_folder import make_whole
 from pyscale_stages.synth.camera import as_counts
 from pyscale_stages.synth.cells import CELL
@@ -94,7 +95,7 @@ def _frames(params: DriftedParams, source: Path) -> Iterator[RenderedFrame]:
 
 def _read(path: Path) -> Pixels:
     """The one image of a file, shape (Y, X)."""
-    movie = Movie.open(path, axes="YX")
+    movie = Movie.open(path, reading=Reading(axes="YX"))
     return np.asarray(movie.read(0, 1, channel=0)[0])
 
 

@@ -1,1 +1,1 @@
-"""Tracks cells over time from their labels, with laptrack, by overlap or with TrackMate."""
+"""Tracks cells: laptrack, or its steps on sparse graphs, links by overlap, or TrackMate."""

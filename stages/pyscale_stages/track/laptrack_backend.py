@@ -38,10 +38,10 @@ def link(
     links = np.array(
         [(first[f0] + i0, first[f1] + i1) for (f0, i0), (f1, i1) in graph.edges()], dtype=np.int64
     ).reshape(-1, 2)
-    return by_later(_without_lone_daughters(links, detections, params, distances))
+    return by_later(without_lone_daughters(links, detections, params, distances))
 
 
-def _without_lone_daughters(
+def without_lone_daughters(
     links: Ints, detections: Detections, params: TrackParams, distances: Distances
 ) -> Ints:
     """Drop moves that are farther than a cell may move."""
@@ -61,7 +61,7 @@ def refuse_beyond_memory(detections: Detections) -> None:
     cgroups.refuse_beyond_memory(
         BYTES_A_PAIR * _most_pairs(detections),
         f"linking frames of {np.bincount(detections.frame).max()} cells with laptrack",
-        'choose backend = "overlap", which needs little beside the frames',
+        'choose backend = "sparse", which finds the same links in little memory',
     )
 
 
@@ -72,7 +72,8 @@ def long_time(detections: Detections) -> str | None:
         return None
     return (
         f"laptrack takes about {least_s:.0f} to {most_s:.0f} s for each of the fullest frames, "
-        'growing with the square of their cells: choose backend = "overlap" if that is too long'
+        'growing with the square of their cells: choose backend = "sparse", which finds the same '
+        "links"
     )
 
 

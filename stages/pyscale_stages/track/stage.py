@@ -10,7 +10,7 @@ from pyscale_stages.image import Image
 from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
-from pyscale_stages.track import jvm, laptrack_backend, trackmate_backend
+from pyscale_stages.track import jvm, laptrack_backend, sparse_backend, trackmate_backend
 from pyscale_stages.track.agreement import check
 from pyscale_stages.track.detections import Detections, detect, joined
 from pyscale_stages.track.distances import distances_of, link_warnings
@@ -60,6 +60,8 @@ def run(task: Task[TrackParams]) -> None:
             links = overlaps.links
         elif params.backend == "laptrack":
             links = laptrack_backend.link(detections, first, end, params, distances)
+        elif params.backend == "sparse":
+            links = sparse_backend.link(detections, params, distances)
         else:
             links = trackmate_backend.link(
                 detections, first, end, params, distances, threads=task.spec.threads
@@ -70,12 +72,12 @@ def run(task: Task[TrackParams]) -> None:
         task.warn_of(warning)
     if params.backend == "trackmate":
         task.warn_of(trackmate_backend.lone_cells(detections, links))
+    task.count(frames=stop - start, objects=cells)
     with task.span("write"):
         write_tracks(task, tracks)
         if distances is not None:
             write_distances(task, distances)
         task.write_window((start, stop), labels.n_frames)
-    task.count(frames=stop - start, objects=cells)
 
 
 def merge(task: Task[TrackParams]) -> None:
@@ -102,8 +104,8 @@ def merge(task: Task[TrackParams]) -> None:
     links = without_forks(joined_windows, splitting=params.splitting)
     write_tracks(task, tracks_of(joined_windows.detections, links))
     copy_distances(task, [folder for folder, _ in windows])
-    task.write_whole(windows[0][1])
     task.count(frames=windows[0][1].movie_frames, objects=len(joined_windows.detections))
+    task.write_whole(windows[0][1])
 
 
 def _detect(
@@ -141,6 +143,8 @@ def _load(task: Task[TrackParams]) -> None:
 
         if params.backend == "laptrack":
             import laptrack  # noqa: F401 - as above
+        elif params.backend == "sparse":
+            sparse_backend.import_libraries()
         elif params.backend == "trackmate" and not jvm.is_running():
             heap_mib = jvm.fitting_heap_mib(params.trackmate_heap_mib, os.environ)
             jvm.configure(from_maven=jars is None, threads=task.spec.threads, heap_mib=heap_mib)
@@ -156,7 +160,7 @@ def image_of(params: TrackParams) -> str:
 
 STAGE = Stage(
     name="track",
-    summary="cells linked over time from their labels, with laptrack, by overlap or with TrackMate",
+    summary="cells linked over time: laptrack or its steps by SciPy, by overlap, or TrackMate",
     params=TrackParams,
     inputs=(Slot("labels", "label movie: OME-TIFF (TYX), or a folder of TIFF label frames"),),
     output=TRACKS_FILE,
@@ -164,9 +168,9 @@ STAGE = Stage(
     determinism=(
         "same bytes for the same labels and versions; merged windows give the whole movie's "
         "links: always with the backend overlap, where a link depends only on the frames it "
-        "spans; with laptrack except for chains of competing gaps longer than overlap_frames; "
-        "TrackMate's gap costs depend on all cells of a window, so its merged links must be "
-        "checked"
+        "spans; with laptrack and sparse except for chains of competing gaps longer than "
+        "overlap_frames; TrackMate's gap costs depend on all cells of a window, so its merged "
+        "links must be checked"
     ),
     run=run,
     merge=merge,

@@ -11,7 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import TIFF_SUFFIXES, Movie, Pixels, files_in
+from pyscale_stages.framefiles import TIFF_SUFFIXES, files_in
+from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.reading import Reading
+from pyscale_stages.stillimages import decoded
 from pyscale_stages.wording import plural
 
 PNG = ".png"
@@ -55,35 +58,28 @@ def label_images(path: Path) -> TrueLabels:
     if path.is_dir():
         files = files_in(path, SUFFIXES)
         return TrueLabels(path, {frame: (file, 0) for frame, file in enumerate(files)})
-    n_frames = 1 if path.suffix.lower() == PNG else Movie.open(path, axes=_axes(path)).n_frames
+    n_frames = 1 if path.suffix.lower() == PNG else Movie.open(path, reading=_axes(path)).n_frames
     return TrueLabels(path, {frame: (path, frame) for frame in range(n_frames)})
 
 
-def _axes(path: Path) -> str | None:
+def _axes(path: Path) -> Reading:
     """Axes of an image or stack; labels have no channels, so three dimensions are TYX."""
     import tifffile
 
     try:
         with tifffile.TiffFile(path) as tiff:
-            return {2: "YX", 3: "TYX"}.get(len(tiff.series[0].shape))
+            return Reading(axes={2: "YX", 3: "TYX"}.get(len(tiff.series[0].shape)))
     except (OSError, ValueError, IndexError, tifffile.TiffFileError):
         # What is wrong with the file is said where it is opened.
-        return None
+        return Reading()
 
 
 def _read(file: Path, index: int) -> Pixels:
     """One label image (Y, X) of whole numbers."""
     if file.suffix.lower() == PNG:
-        import imagecodecs
-
-        try:
-            labels: Pixels = imagecodecs.png_decode(file.read_bytes())
-        except (OSError, ValueError, RuntimeError) as error:
-            raise BadInput(
-                f"{file} is not a readable PNG image: it is damaged; copy it again"
-            ) from error
+        labels: Pixels = decoded(file)
     else:
-        labels = Movie.open(file, axes=_axes(file)).read(index, index + 1, channel=0)[0]
+        labels = Movie.open(file, reading=_axes(file)).read(index, index + 1, channel=0)[0]
     if labels.ndim != 2:
         raise BadInput(
             f"{file} is a colour image: give labels, one whole number for each pixel and cell"

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import polars as pl
 
 from pyscale_stages.errors import BadInput, said_by
-from pyscale_stages.movie import files_in
+from pyscale_stages.framefiles import files_in
 from pyscale_stages.parquet import read_table
 from pyscale_stages.truth import labelimages
 from pyscale_stages.truth.cells import TrueCell, centroids, contacts_of

@@ -71,7 +71,7 @@ def test_a_synthetic_dataset_of_the_registry_is_made_with_its_truth(find, data_r
     found = find("cells", mirror="http://127.0.0.1:9")
     assert found.movie == data_root / "cells" / "movie.ome.tif"
     assert found.truth == data_root / "cells" / "truth"
-    assert (found.frames, found.shape_yx, found.axes) == (2, (64, 80), "TYX")
+    assert (found.frames, found.shape_yx, found.reading.axes) == (2, (64, 80), "TYX")
     with refused(UserError):
         find("cells", suite="labels")
 

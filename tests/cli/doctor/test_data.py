@@ -25,7 +25,11 @@ def test_a_movie_is_opened_as_a_stage_opens_it(plan, tmp_path):
     movie = tmp_path / "movie.ome.tif"
     write_movie(movie, np.zeros((3, 8, 16), np.uint16), "TYX")
     (found,) = data(plan(data=str(movie)))
-    assert (found.where, found.what) == (str(movie), "3 frames of 8 x 16 px")
+    assert (found.where, found.what) == (
+        str(tmp_path),
+        'movie.ome.tif: OME-TIFF, image 0 of 1 "Image0"; 3 of 3 frames, 1 channel, 16 x 8 uint16, '
+        "1.25 kB",
+    )
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.provenance import read_provenance
 from pyscale_stages.moviewriter import write_movie
+from pyscale_stages.reading import Reading
 from refusals import refused
 
 TEXT = """
@@ -51,7 +52,8 @@ def few(tmp_path):
     (truth / "camera").mkdir(parents=True)
     for file in (tmp_path / "few" / "few.ome.tif", truth / "camera" / "labels_ch0.ome.tif"):
         write_movie(file, np.zeros((2, 6, 6), np.uint16), "TYX")
-    return Dataset(tmp_path / "few" / "few.ome.tif", frames=2, axes="TYX", truth=truth)
+    movie = tmp_path / "few" / "few.ome.tif"
+    return Dataset(movie, frames=2, reading=Reading(axes="TYX"), truth=truth)
 
 
 @pytest.fixture
@@ -66,10 +68,10 @@ def test_entries_read_their_dataset_or_its_true_labels(planned, few, dataset):
     plan = planned(few)
     assert few.truth is not None
     labels = few.truth / "camera" / "labels_ch0.ome.tif"
-    read = {trial.entry: (trial.inputs[0].path, plan.axes_of(trial)) for trial in plan.trials}
+    read = {trial.entry: (trial.inputs[0].path, plan.reading_of(trial)) for trial in plan.trials}
     assert read == {
         "segment": (dataset.movie, None),
-        "cells": (few.movie, "TYX"),
+        "cells": (few.movie, few.reading),
         "track": (None, None),
         "contact": (labels, None),
     }

@@ -9,17 +9,8 @@ import madeupmachine
 import madeupreconstruct
 from atleastone import some
 from pyscale.report.csv import RARE_FILES, write_csv
-from pyscale.report.figures import (
-    component_shares,
-    components,
-    loader_pareto,
-    machine_storage,
-    size_time,
-)
-from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.page import values
 from pyscale.report.page.write import write_page
-from refusals import refused
 
 KINDS = {
     "grid": madeupgrid.made_up,
@@ -62,19 +53,3 @@ def test_it_has_tables_more_and_a_later_report_without_it_none(results, tables, 
 def test_columns_that_name_a_row_name_one(tables):
     for name, table in some(tables.items()):
         assert not table.select(KEYS[name]).is_duplicated().any()
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        size_time,
-        machine_storage,
-        loader_pareto,
-        components,
-        component_shares,
-    ],
-    ids=["a size sweep", "the machine", "a loader", "components", "their shares"],
-)
-def test_without_it_there_is_no_figure_of_it(full, draw):
-    with refused(NothingToDrawError):
-        draw(full)

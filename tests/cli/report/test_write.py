@@ -9,9 +9,9 @@ import pytest
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
 from pyscale.evaluation.results import analysed
+from pyscale.report import figures
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import FILES, write_csv
-from pyscale.report.figures import writing
 from pyscale.report.markdown import write_markdown
 from pyscale.report.write import write_report
 from refusals import refused
@@ -31,11 +31,11 @@ def test_a_report_is_the_files_that_users_know(tmp_path, thin, context, monkeypa
             path.touch()
         return paths
 
-    monkeypatch.setattr(writing, "save", save)
+    monkeypatch.setattr(figures, "save", save)
     written = write_report(tmp_path / "report", replace(thin, context=context))
     names = {*FILES.values(), "scaling_analysis.md", "report.html", "figure_captions.md"} | {
-        f"benchmark_{figure}.{suffix}"
-        for figure in ("speedup", "results", "losses")
+        f"benchmark_{name}.{suffix}"
+        for name in ("speedup", "results", "losses")
         for suffix in ("png", "svg", "pdf")
     }
     assert {path.name for path in written} == names

@@ -4,6 +4,7 @@ import tifffile
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
+from pyscale_stages.reading import Reading
 from pyscale_stages.register_denoise import frames
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from refusals import refused
@@ -13,7 +14,7 @@ DEFAULTS = RegisterDenoiseParams()
 
 def movie_of(path, pixels, axes):
     tifffile.imwrite(path, pixels, photometric="minisblack", metadata={"axes": axes})
-    return Movie.open(path, axes=axes)
+    return Movie.open(path, reading=Reading(axes=axes))
 
 
 def test_integers_are_rounded_and_clipped_to_their_type_and_do_not_overflow():

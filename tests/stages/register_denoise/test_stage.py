@@ -128,6 +128,15 @@ def test_a_spoilt_window_is_not_merged(bench, drifting_movie, drifting_pixels):
     bench.refused("merge", *windows)
 
 
+def test_a_window_that_was_compressed_otherwise_merges_to_the_same_bytes(bench, drifting_movie):
+    whole = bench.done("run", drifting_movie)
+    windows = bench.windows(drifting_movie, (0, 2), (2, 4))
+    for name in ("frames.ome.tif", "valid.ome.tif"):
+        pixels = tifffile.imread(windows[1] / name)
+        tifffile.imwrite(windows[1] / name, pixels, compression="lzw", metadata={"axes": "TYX"})
+    assert contents(bench.done("merge", *windows, output="merged")) == contents(whole)
+
+
 def test_windows_of_one_frame_and_two_channels_merge_to_the_whole(bench, drifting_pixels, movie_of):
     movie = movie_of(np.stack([drifting_pixels[:2]] * 2, axis=1), axes="TCYX")
     whole = bench.done("run", movie)

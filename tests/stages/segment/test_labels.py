@@ -8,7 +8,7 @@ import tifffile
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
-from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, centre_crop
+from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, centre_crop, write_joined
 from refusals import refused
 
 
@@ -23,6 +23,25 @@ def test_labels_read_back_as_they_were_added_and_as_uint32_where_a_frame_has_man
         labels = tifffile.imread(tmp_path / "labels.ome.tif")
         assert labels.dtype == dtype
         np.testing.assert_array_equal(labels, frames)
+
+
+def test_joined_labels_are_the_whole_stack_also_where_one_window_has_more_cells(tmp_path):
+    many = np.arange(300 * 300, dtype=np.uint32).reshape(300, 300)
+    few = (many % 50).astype(np.uint16)
+    for parts in (([few], [few[::-1], few]), ([few], [many, few])):
+        whole = LabelStack()
+        for number, part in enumerate(parts):
+            stack = LabelStack()
+            for frame in part:
+                stack.add(frame)
+                whole.add(frame)
+            stack.write(tmp_path / f"{number}.ome.tif")
+        whole.write(tmp_path / "whole.ome.tif")
+        write_joined(
+            tmp_path / "joined.ome.tif", [Movie.open(tmp_path / f"{n}.ome.tif") for n in (0, 1)]
+        )
+        joined = (tmp_path / "joined.ome.tif").read_bytes()
+        assert joined == (tmp_path / "whole.ome.tif").read_bytes()
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ NEGATIVE[3, 20, 20] = -1
         pytest.param(NEGATIVE, {}, id="frame 3 has labels from -1 to 1"),
         pytest.param(np.zeros_like(CELLS), {}, id="no label in any frame"),
         pytest.param(CELLS, {"max_distance_px": 0}, id="greater than 0"),
-        pytest.param(CELLS, {"backend": "btrack"}, id="laptrack, overlap or trackmate"),
+        pytest.param(CELLS, {"backend": "btrack"}, id="laptrack, sparse, overlap or trackmate"),
         pytest.param(CELLS, {"gap_frames": 5, "overlap_frames": 9}, id="must be at least 10 for"),
         pytest.param(
             CELLS, {"backend": "overlap", "gap_frames": 5, "overlap_frames": 4}, id="be at least 5"

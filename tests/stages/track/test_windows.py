@@ -15,7 +15,7 @@ from pyscale_stages.windows import read_window
 from stagetasks import Bench
 
 OUTPUTS = ("tracks.parquet", "splits.parquet", "window.json")
-BACKENDS = ("laptrack", "overlap")
+BACKENDS = ("laptrack", "sparse", "overlap")
 
 
 def tracked(bench, labels, n, **params):

@@ -1,0 +1,120 @@
+"""Files of a folder that are the frames of a movie, one each, and what their names tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from math import prod
+from pathlib import Path
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.wording import plural
+
+TIFF_SUFFIXES = (".tif", ".tiff")
+PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg")
+"""Of pictures, which are frames where no TIFF is: previews often lie beside those."""
+OF_A_PART = {"c", "ch", "channel", "w", "z", "s", "p", "pos", "position", "xy", "series", "f"}
+"""Letters before numbers by which microscopes count other things than frames."""
+MOST_NAMED = 3
+
+
+def natural_order(path: Path) -> list[tuple[bool, int, str]]:
+    """Sort key under which frame 10 comes after frame 9, and the case of letters does not count."""
+    parts = re.split(r"(\d+)", path.name.lower())
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+
+
+def files_in(folder: Path, suffixes: tuple[str, ...] = ("",)) -> tuple[Path, ...]:
+    """Files of a folder that end so, in the natural order of their names."""
+    ending = (file for file in folder.iterdir() if file.name.lower().endswith(suffixes))
+    # Hidden files are what an operating system or a broken writer left.
+    seen = (file for file in ending if file.name[0] != "." and file.is_file())
+    return tuple(sorted(seen, key=natural_order))
+
+
+def frame_files(folder: Path, pattern: str | None = None) -> tuple[Path, ...]:
+    """Files that are read as frames: the TIFFs or, where there are none, the pictures."""
+    for suffixes in (TIFF_SUFFIXES, PICTURE_SUFFIXES):
+        files = files_in(folder, suffixes)
+        if pattern is not None:
+            files = tuple(file for file in files if fnmatchcase(file.name, pattern))
+        if files:
+            return files
+    return ()
+
+
+def refuse_several_stems(folder: Path, files: Sequence[Path]) -> None:
+    """Raise where names tell of more than one movie, as of channels in files of their own."""
+    stems: dict[str, Path] = {}
+    for file in files:
+        stems.setdefault(re.sub(r"\d+", "#", file.stem.lower()), file)
+    if len(stems) > 1:
+        names = " and ".join(file.name for file in list(stems.values())[:2])
+        raise BadInput(
+            f"{folder} holds files of {len(stems)} kinds of names, like {names}: choose those of "
+            f"one movie by --pattern, as in --pattern '{_starts_as(files[0])}', or all by "
+            "--pattern '*'"
+        )
+    place = _place_beside_frames(files)
+    if place is not None:
+        first = _numbers(files[0])[place]
+        other = next(file for file in files if _numbers(file)[place] != first)
+        raise BadInput(
+            f"the names in {folder} count two things, like {files[0].name} and {other.name}: "
+            "choose the files of one movie by --pattern, as in --pattern "
+            f"'{_of_same_number(files[0], place)}', or all by --pattern '*'"
+        )
+
+
+def gaps_in(files: Sequence[Path]) -> tuple[int, ...]:
+    """Numbers that are missing between the first and the last, where names count one thing."""
+    varying = _varying(files)
+    if len(varying) != 1:
+        return ()
+    ((_, numbers),) = varying.items()
+    return tuple(sorted({*range(min(numbers), max(numbers))} - {*numbers}))
+
+
+def in_words(gaps: Sequence[int]) -> str:
+    """Name the first missing numbers, and say how many more there are."""
+    named = ", ".join(map(str, gaps[:MOST_NAMED]))
+    more = len(gaps) - MOST_NAMED
+    return f"{named} and {plural(more, 'other')}" if more > 0 else named
+
+
+def _numbers(file: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", file.stem)]
+
+
+def _varying(files: Sequence[Path]) -> dict[int, list[int]]:
+    """Numbers of the names by their place in these, where they are not all the same."""
+    of_places = map(list, zip(*map(_numbers, files), strict=True))
+    return {at: numbers for at, numbers in enumerate(of_places) if len(set(numbers)) > 1}
+
+
+def _place_beside_frames(files: Sequence[Path]) -> int | None:
+    """Place of a number that counts something else than frames; None where there is none."""
+    varying = _varying(files)
+    if len(varying) < 2:
+        return None
+    letters = re.findall(r"([a-z]*)[^a-z\d]*\d+", files[0].stem.lower())
+    tagged = [at for at in varying if letters[at] in OF_A_PART]
+    # Every combination is there: times of day, which have several numbers too, seldom do that.
+    if tagged or prod(len(set(numbers)) for numbers in varying.values()) == len(files):
+        return max(tagged or varying)
+    return None
+
+
+def _of_same_number(file: Path, place: int) -> str:
+    """A pattern for files that have the same number at a place."""
+    parts = re.split(r"(\d+)", file.stem)
+    kept = 2 * place + 1
+    return "".join("*" if at % 2 and at != kept else part for at, part in enumerate(parts)) + (
+        file.suffix
+    )
+
+
+def _starts_as(file: Path) -> str:
+    stem = re.split(r"\d", file.stem)[0] or file.stem[:1]
+    return f"{stem}*{file.suffix}"
