@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 from pydantic import Field
@@ -14,6 +14,7 @@ from pyscale.analysis.intervals import CONFIDENCE
 from pyscale.analysis.judging import FALSE_ALARMS, MARGIN, SIDES
 from pyscale.planning.runfacts import Difference
 from pyscale.report.judged import TESTS, TIMES, Row, conclusions, judged_together, named, percent
+from pyscale.report.templating import templates
 from pyscale.wording import ABSENT, grouped, listing, quality, score
 from pyscale_stages.contract import Record
 
@@ -82,93 +83,32 @@ class ComparisonContext(Record):
     )
 
 
-def remarks(context: ComparisonContext) -> Iterator[str]:
+def _said(macro: str, context: ComparisonContext, **values: Any) -> list[str]:
+    """Write the sentences of a macro of the template."""
+    environment = templates()
+    environment.filters |= {"listing": listing, "score": score}
+    template: Any = environment.get_template("comparison.j2").module
+    return [line for line in getattr(template, macro)(context, **values).splitlines() if line]
+
+
+def remarks(context: ComparisonContext, rows: Sequence[Row] = ()) -> list[str]:
     """Say what the ratios compare beside the code."""
-    if not context.measured_here:
-        yield (
-            "Tables of wall times hold no hardware, versions, settings or outputs: whether more "
-            "than the code differs, and whether the results are the same, is unknown."
-        )
-        return
-    if context.paired:
-        return
-    kinds = {difference.kind for difference in context.differences}
-    if "hardware" in kinds:
-        yield (
-            "The runs were measured on different hardware: each ratio compares machines, not "
-            "code alone."
-        )
-    elif "nodes" in kinds:
-        yield (
-            "The runs were measured on different nodes of one kind of hardware: part of a ratio "
-            "may be the nodes'."
-        )
-    if "settings" in kinds:
-        yield "Settings differ: each ratio compares them too, not code alone."
-    if kinds == {"code"}:
-        yield "As far as they were recorded, hardware and settings are the same: the code differs."
-    if not kinds:
-        yield (
-            "Nothing that was recorded differs between the runs: a ratio shows what was not "
-            "recorded, or chance."
-        )
-    if context.uncommitted:
-        yield "Both ran from one commit with uncommitted changes, which may not be the same."
-    for side, missing in context.missing.items():
-        yield f"{side}: {missing} planned trials left no record."
+    factor = unit_between([row["ratio"] for row in rows])
+    return _said("remarks", context, factor=factor, unit=UNITS.get(factor or 0))
 
 
-def unit_remarks(context: ComparisonContext, rows: Sequence[Row]) -> Iterator[str]:
-    """Say so where the times of two tables look like those of two units."""
-    factor = None if context.measured_here else unit_between([row["ratio"] for row in rows])
-    if factor is not None:
-        yield (
-            f"All ratios are close to {factor:g} or its inverse: if one of the tables is in "
-            f"{UNITS[factor]}, convert it to seconds."
-        )
-
-
-OF_RUNS = {
-    "different": "the reference outputs differ ({files}), and whether they agree within the "
-    "stage's tolerance was not compared: the ratio may compare two different results.{readers}"
-    "{qualities}",
-    "unknown": "a reference output left no record, so whether both runs compute the same is "
-    "unknown.",
-}
-OF_VERSIONS = {
-    "agrees": "the outputs of both sides agree within the stage's tolerance: {compared}, at "
-    "least {tolerance} counts as the same.",
-    "different": "the outputs of the two sides differ: {compared}, and less than {tolerance} "
-    "does not count as the same. The ratio compares two different results.{qualities}",
-    "unknown": "the outputs of the two sides were not compared.",
-}
-
-
-def output_remarks(context: ComparisonContext, rows: Sequence[Row]) -> Iterator[str]:
+def output_remarks(context: ComparisonContext, rows: Sequence[Row]) -> list[str]:
     """Say whether both sides computed the same, and each the same at every N."""
-    for side in SIDES:
-        invalid = [row for row in rows if row["verdict"] and row.get(f"{side}_invalid")]
-        if invalid:
-            yield (
-                f"Invalid in {side}: {named(invalid)}. The output there is not that of the run's "
-                "own baseline, so the verdict compares two different results."
-            )
-    whose = "outputs of both sides" if context.paired else "reference outputs of both runs"
-    same = [output.stage for output in context.outputs if output.found == "same"]
-    if same:
-        yield f"The {whose} have the same bytes: {listing(same)}."
-    sentences = OF_VERSIONS if context.paired else OF_RUNS
-    for output in context.outputs:
-        if output.found in sentences:
-            readers = f" What {listing(output.read_by)} read was therefore not the same."
-            told = sentences[output.found].format(
-                files=listing(output.files),
-                readers=readers if output.read_by else "",
-                compared=f"agreement {score(output.score)} ({output.measure})",
-                tolerance=score(output.tolerance),
-                qualities=_qualities(output.stage, rows),
-            )
-            yield f"{output.stage}: {told}"
+    invalid = {
+        side: [row for row in rows if row["verdict"] and row.get(f"{side}_invalid")]
+        for side in SIDES
+    }
+    return _said(
+        "outputs",
+        context,
+        invalid={side: named(own) for side, own in invalid.items() if own},
+        qualities={output.stage: _qualities(output.stage, rows) for output in context.outputs},
+    )
 
 
 def conclusion(context: ComparisonContext, rows: Sequence[Row]) -> str | None:
@@ -196,43 +136,18 @@ def method(context: ComparisonContext, rows: Sequence[Row]) -> str | None:
     tested = [row for row in rows if row["p_adjusted"] is not None]
     if not tested:
         return None
-    test, of = (
-        ("Wilcoxon signed-rank tests", "the blocks that timed both")
-        if context.paired
-        else ("Mann-Whitney tests", "all timed trials")
-    )
-    counts = percent(context.at_least)
-    told = [
-        f"One-sided {test} of {of}, adjusted by Holm's method over all that is judged together and "
-        f"has enough of them: {judged_together(tested)}. worse, better: the change is larger than "
-        f"{counts}. slower, faster: there is a change beyond chance, perhaps of less than "
-        f"{counts}. same: the interval lies within "
-        f"{1 / (1 + context.at_least):.3f} to {1 + context.at_least:g}. Ratio and interval are "
-        f"those of the test (Hodges-Lehmann); each end by itself is a {percent(CONFIDENCE)} bound. "
-        "Where nothing takes longer, any worse or slower among what is judged together is seen in "
-        f"at most {percent(FALSE_ALARMS)} of cases, as long as trials do not depend on each other."
-    ]
     kinds = {row["told_under"] for row in tested}
-    if TESTS in kinds:
-        told.append(OF_TRIALS)
-    if "" in kinds and not context.paired:
-        told.append(SESSIONS)
-        if context.interleaved is not None:
-            told.append(f"To time both versions in the same blocks: `{context.interleaved}`.")
+    told = _said(
+        "method",
+        context,
+        together=judged_together(tested),
+        of_tests=TESTS in kinds,
+        of_runs="" in kinds,
+        counts=percent(context.at_least),
+        false_alarms=percent(FALSE_ALARMS),
+        confidence=percent(CONFIDENCE),
+    )
     return "\n".join(told)
-
-
-OF_TRIALS = (
-    "The trial of a test is the median over the repeats of its own process. The trials of a run "
-    "follow each other within minutes: other work on the machine during one of the two runs makes "
-    "that run slower."
-)
-SESSIONS = (
-    "Sessions of one machine differ by themselves. In simulations of four configurations that did "
-    "not change, sessions that differ by 3 % raise 32 % of false alarms (any worse or slower), "
-    "versions in the same blocks 0.1 %."
-)
-"""As benchmarks/sim_compare.py prints."""
 
 
 def _qualities(stage: str, rows: Sequence[Row]) -> str:

@@ -19,7 +19,6 @@ from pyscale.report.comparison import (
     method,
     output_remarks,
     remarks,
-    unit_remarks,
 )
 from pyscale.report.fitted import empty_table, terminal_table
 from pyscale.report.judged import (
@@ -73,7 +72,7 @@ class Compared:
     @property
     def remarks(self) -> list[str]:
         """What the ratios compare beside the code."""
-        return [*remarks(self.context), *unit_remarks(self.context, self.rows)]
+        return remarks(self.context, self.rows)
 
     @property
     def reasons(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from asread import printed
 from pyscale.analysis.measured import POINT_SCHEMA
 from pyscale.analysis.samples import compared_samples, samples
 from pyscale.report.comparison import ComparisonContext, conclusion
-from pyscale.report.comparisonview import shown
+from pyscale.report.comparisonview import Compared, shown
 from pyscale.report.judged import judged
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
@@ -85,6 +85,6 @@ def test_a_comparison_says_of_each_number_whether_it_is_worse_or_why_it_is_not_c
         for factor, told in ((1.0, base), (0.5, new))
     )
     rows = judged(samples=compared_samples(samples({}, base), samples({}, new)))
-    text = printed(shown(CONTEXT, rows)).partition("What stages measure")[2]
+    text = printed(shown(Compared(CONTEXT, rows))).partition("What stages measure")[2]
     assert ("not compared" in text) != is_judged
     assert_said(conclusion(CONTEXT, rows), *text.splitlines()[3:])
