@@ -31,7 +31,6 @@ def sections(results: Results) -> Iterator[Section]:
     about = results.about_workers()
     if found := curves(about.configurations):
         yield _results(found, about, results)
-        yield _request(found, about)
         yield _where(found, about)
         agreement, right = tables.agreement(found), quality.right(found, about.context.works)
         checks = Block(
@@ -42,7 +41,7 @@ def sections(results: Results) -> Iterator[Section]:
             kind="agreement",
             title="Is it right?",
             blocks=(checks,),
-            short=there(agreement, right),
+            short=there(agreement and agreement.in_short({"What agreement is"}), right),
         )
         used = there(tables.memory(found))
         told = tuple(advice.too_much(found))
@@ -77,6 +76,7 @@ def _results(found: Sequence[Curve], about: Results, results: Results) -> Sectio
                 tables=there(table),
                 note=WALL_TIME,
             ),
+            _objectives(found, about),
             Block("Scaling laws", said=tuple(_laws(found, about)), is_folded=True),
         ),
         figures=("walltime",),
@@ -90,7 +90,7 @@ def _results(found: Sequence[Curve], about: Results, results: Results) -> Sectio
     )
 
 
-def _request(found: Sequence[Curve], results: Results) -> Section:
+def _objectives(found: Sequence[Curve], results: Results) -> Block:
     objectives = {choice.objective for choice in results.choices}
     meaning = [
         f"{advice.NAMES[one].capitalize()}: {told}."
@@ -98,9 +98,12 @@ def _request(found: Sequence[Curve], results: Results) -> Section:
         if one in objectives
     ]
     sure = [f"Confidence: {advice.HOW_SURE}.", f"{advice.MARGINS}."] if meaning else []
-    choices = tables.choices(found, results)
-    blocks = (Block(folded=there(choices), note=" ".join([*meaning, *sure])),)
-    return Section(kind="request", title="What to request", blocks=blocks)
+    return Block(
+        "The N of every objective",
+        tables=there(tables.choices(found, results)),
+        note=" ".join([*meaning, *sure]),
+        is_folded=True,
+    )
 
 
 def _where(found: Sequence[Curve], results: Results) -> Section:
