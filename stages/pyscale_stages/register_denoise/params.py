@@ -105,11 +105,7 @@ class RegisterDenoiseParams(StageParams):
 
 
 DENOISERS = {
-    "wavelet": (
-        "wavelets",
-        ("PyWavelets", "scikit-image"),
-        ("chang2000", "coifman1995", "lee2019"),
-    ),
+    "wavelet": ("wavelets", ("PyWavelets",), ("chang2000", "coifman1995", "lee2019")),
     "ants": ("ANTs non-local means", (), ("manjon2010",)),
 }
 """Short name, packages and citations of each denoiser."""
@@ -133,6 +129,6 @@ def method(params: RegisterDenoiseParams, _device: Device) -> Method:
         name, needs, sources = DENOISERS[params.denoiser]
         names.append(name)
         packages += needs
-        cites += [*sources, *(["vanderwalt2014"] if "scikit-image" in needs else [])]
+        cites += sources
     first, *rest = names
     return Method(first, ", ".join(rest), packages=tuple(packages), cites=tuple(cites))

@@ -213,7 +213,7 @@ STAGE = Stage(
     inputs=(Slot("frames", "movie to correct: OME-TIFF, or a folder of TIFF frames"),),
     output=FRAMES_FILE,
     moves_frames=lambda params: params.registration,
-    packages=("antspyx", "PyWavelets", "scikit-image"),
+    packages=("antspyx", "PyWavelets", "scipy"),
     determinism=(
         "same bytes with one thread, whatever the window; with more threads ANTs sums its metric "
         "in a changing order, which moved the corners of a frame of 201 x 199 pixels by up to "
@@ -226,6 +226,6 @@ STAGE = Stage(
     method=method,
     extra="register_denoise",
     image=Image((*OF_EXTRA["register_denoise"], SCIPY)),
-    modules=("ants", "pywt", "skimage"),
+    modules=("ants", "pywt", "scipy.ndimage"),
     needs=NEEDS,
 )
