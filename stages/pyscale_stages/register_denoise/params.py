@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from pyscale_stages.contract import Device, Method, StageParams
+from pyscale_stages.outputformat import OutputFormat
 
 Iterations = tuple[Annotated[int, Field(ge=0, le=100_000)], ...]
 
@@ -65,6 +66,11 @@ class RegisterDenoiseParams(StageParams):
         "wavelet",
         description="Denoiser of every channel: wavelets after equalising the camera's noise, or "
         "ANTs' adaptive non-local means",
+    )
+
+    output_format: OutputFormat = Field(
+        "ome-tiff",
+        description="How frames are written: ome-tiff, or ome-zarr, whose windows need no joining",
     )
 
     @model_validator(mode="after")

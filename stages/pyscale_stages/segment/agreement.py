@@ -10,7 +10,7 @@ import numpy as np
 from pyscale_stages.contract import Agreement, Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
-from pyscale_stages.segment.labels import LABELS_FILE, Crop, open_labels
+from pyscale_stages.segment.labels import Crop, open_labels
 from pyscale_stages.segment.models import Labels
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task
@@ -45,7 +45,7 @@ def check(task: Task) -> Agreement:
     task.count(frames=length, objects=total.cells_other)
     return Agreement(
         same=total.close_precision >= TOLERANCE,
-        identical=same_bytes(reference_folder, other_folder, (LABELS_FILE,)),
+        identical=same_bytes(reference_folder, other_folder, (reference.path.name,)),
         score=total.close_precision,
         measure=(
             f"cells matched at IoU {AGREEMENT_IOU} among all cells of either output, over all "

@@ -8,6 +8,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from pyscale_stages.contract import Device, Method, StageParams
+from pyscale_stages.outputformat import OutputFormat
 from pyscale_stages.resources import embedded_model
 
 EMBEDDED_MODEL = "pyscale-tiny"
@@ -47,6 +48,10 @@ class SegmentParams(StageParams):
     )
     normalise: bool = Field(
         True, description="Scale each frame so that its percentiles 1 and 99 become 0 and 1"
+    )
+    output_format: OutputFormat = Field(
+        "ome-tiff",
+        description="How labels are written: ome-tiff, or ome-zarr, whose windows need no joining",
     )
     length_px: int | None = Field(
         None,
