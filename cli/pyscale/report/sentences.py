@@ -108,7 +108,7 @@ def drifted(found: Sequence[Curve], drifts: Sequence[Drift]) -> Iterator[str]:
     for curve in found:
         for own in drifts:
             if curve.owns(own):
-                yield from (f"{curve.name}: {sentence}" for sentence in own.sentences())
+                yield f"{curve.name}: {own.sentence()}"
 
 
 def not_measured(found: list[Curve], largest_px: float | None = None) -> Iterator[str]:
