@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pyscale.analysis.fits import fit
-from pyscale.analysis.laws import LawName
+from pyscale.analysis.laws import LawName, fit
 
 COUNTS = np.array([1, 2, 4, 8])
 SIGMA, KAPPA = 0.08, 0.005

@@ -118,16 +118,12 @@ MADE_UP = {
 }
 
 
-WITH_CHARTS = {"pipeline", "grid", "machine", "machines", "loader", "reconstruct"}
-"""The others have no kind of chart that these have not."""
-
-
 @pytest.mark.parametrize("kind", MADE_UP)
 def test_a_report_says_of_made_up_results_what_it_said(kind, tmp_path):
-    compare(kind, report_views(MADE_UP[kind](), tmp_path, charts=kind in WITH_CHARTS))
+    compare(kind, report_views(MADE_UP[kind](), tmp_path))
 
 
-def report_views(results, folder, *, charts):
+def report_views(results, folder):
     """Everything in a report, by the name of the file that its text is stored in."""
     yield (
         "csv",
@@ -136,7 +132,7 @@ def report_views(results, folder, *, charts):
         ),
     )
     yield "markdown", sampled(write_markdown(folder, results).read_text("utf-8"))
-    yield "page", page_text(write_page(folder, results).read_text("utf-8"), charts=charts)
+    yield "page", page_text(write_page(folder, results).read_text("utf-8"))
     verdicts = "\n".join(path.read_text("utf-8") for path in write_validation(folder, results))
     yield "validation", verdicts
     yield "answers", json_text(answers_of(results).model_dump(mode="json"))
@@ -295,7 +291,7 @@ def run_views(run, other, folder, capsys):
         "markdown",
         "\n".join(sampled(path.read_text("utf-8")) for path in sorted(out.glob("*.md"))),
     )
-    yield "page", page_text((out / "report.html").read_text("utf-8"), charts=False)
+    yield "page", page_text((out / "report.html").read_text("utf-8"))
 
 
 def compare(kind, views, root=None):

@@ -7,6 +7,7 @@ from pyscale.report.curves import curves
 
 REPORTS = ("full", "broken", "single", "weak", "table", "hostile")
 OF_CONFIGURATIONS = ("wall_s", "wall_s_low", "wall_s_high", "speedup", "speedup_low")
+OF_CONFIGURATIONS += ("peak_rss_bytes", "core_hours", "money", "work")
 
 
 def dataset(page, name):
@@ -67,11 +68,5 @@ def test_configurations_of_all_charts_are_the_csvs(page, report):
     for name, row in rows:
         own = found.pop((name, int(row["workers"])))
         for column in OF_CONFIGURATIONS:
-            assert own[column] == number(row[column])
-        memory = number(row["peak_rss_bytes"])
-        assert own["memory_gib"] == (memory / 2**30 if memory else None)
-        for column in ("core_hours", "money"):
             assert own[column] == number(row.get(column, ""))
-        if row["work"]:
-            assert own["rate"] == pytest.approx(float(row["work"]) / float(row["wall_s"]))
     assert found == {}

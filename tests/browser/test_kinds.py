@@ -61,14 +61,14 @@ class TestOverSizes:
         drawn = {
             (mark["line"], round(mark["length_px"])): mark
             for mark in marks(page, "sizetime", type="symbol")
-            if "each" in mark
+            if "title" not in mark
         }
         assert drawn.keys() == points.keys()
         for at, mark in drawn.items():
             assert mark["call_s"] == float(points[at]["steady_s"])
             assert mark["y"] == pytest.approx(place(page, "sizetime", "y", mark["call_s"]))
         ratios = [row for row in grid.rows("ratios").values() if row["measure"] == "steady"]
-        shown = [mark for mark in marks(page, "sizeratio", type="symbol") if "base" in mark]
+        shown = [m for m in marks(page, "sizeratio", type="symbol") if "title" not in m]
         assert sorted(mark["ratio"] for mark in shown) == sorted(float(r["ratio"]) for r in ratios)
         band, _end = marks(page, "sizeratio", type="area")
         ceilings = grid.results.of(GridFindings).ceilings
@@ -84,12 +84,12 @@ class TestOfLoading:
     def test_the_chart_shows_what_the_csv_holds(self, loading, visit_once):
         page = visit_once(loading.page)
         rows = [row for row in loading.rows("loader").values() if row["effective_slides"]]
-        drawn = [m for m in marks(page, "loaderpareto", type="symbol") if "rated" in m]
+        drawn = marks(page, "loaderpareto", type="symbol")
         rates = sorted(float(row["patches_per_s"]) for row in rows)
-        assert sorted(mark["rate"] for mark in drawn) == rates
+        assert sorted(mark["patches_per_s"] for mark in drawn) == rates
         for mark in drawn:
             if mark["curve"] == "N = 1":
-                for axis, column in (("x", "effective_slides"), ("y", "rate")):
+                for axis, column in (("x", "effective_slides"), ("y", "patches_per_s")):
                     at = place(page, "loaderpareto", axis, mark[column])
                     assert mark[axis] == pytest.approx(at)
         assert page.evaluate("() => window.pyscale.views.loaderpareto.scale('x').domain()[0]") == 0
@@ -111,7 +111,7 @@ class TestOfRanks:
         for scale in ("linear", "log", was):
             page.locator(f"input[name=scale][value={scale}]").check(force=True)
             until(page, "to => window.pyscale.views.components.scale('y').type === to", scale)
-            drawn = [mark for mark in marks(page, "components", type="symbol") if "took" in mark]
+            drawn = marks(page, "components", type="symbol")
             assert sorted(mark["speedup"] for mark in drawn) == known
 
 
@@ -119,12 +119,12 @@ class TestOfAMachine:
     def test_charts_show_what_the_csv_holds(self, machine, visit_once):
         page = visit_once(machine.page)
         rows = machine.rows("tests").values()
-        drawn = [mark for mark in marks(page, "machinekernels", type="symbol") if "took" in mark]
+        drawn = marks(page, "machinekernels", type="symbol")
         timed = [r for r in rows if r["kind"] == "kernels" and not r["step"] and r["wall_s"]]
         assert sorted(mark["wall_s"] for mark in drawn) == sorted(float(r["wall_s"]) for r in timed)
         for mark in drawn:
             assert mark["x"] == pytest.approx(place(page, "machinekernels", "x", mark["wall_s"]))
-        readers = [mark for mark in marks(page, "machinereaders", type="symbol") if "rated" in mark]
+        readers = marks(page, "machinereaders", type="symbol")
         parallel = [r for r in rows if r["test"] == "parallel_read_cold"]
         assert sorted(mark["rate"] for mark in readers) == pytest.approx(
             sorted(float(r["rate"]) / 1e6 for r in parallel)
@@ -134,5 +134,5 @@ class TestOfAMachine:
         page = visit_once(machines.page)
         apart = [r for r in machines.rows("nodes").values() if r["outlier"] == "true"]
         assert apart
-        every = [mark for mark in marks(page, "machinenodes", type="symbol") if "told" in mark]
+        every = marks(page, "machinenodes", type="symbol")
         assert len(every) == len(machines.rows("nodes")) + len(apart)

@@ -1,8 +1,12 @@
-"""Ranks become a trial and trials a configuration, as the record of a stage declares it."""
+"""Ranks and processes become a trial and trials a configuration, as records declare it.
+
+Repeats inside one process are not independent, so that trials are the unit of repetition: a
+configuration has their medians, with intervals between order statistics.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from statistics import median
 from typing import Any
@@ -10,11 +14,13 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.declared import declared
-from pyscale.analysis.intervals import median_interval, with_ends
-from pyscale.analysis.schema import REAL, Schema
+from pyscale.analysis.intervals import median_interval, median_with_ends, with_ends
+from pyscale.analysis.schema import REAL, Schema, columns, ends_of
 from pyscale.analysis.workers import sum_if_all
 from pyscale_stages.metric import Derived, OverRanks, OverTrials
 from pyscale_stages.record import Record
+
+Exprs = Sequence[pl.Expr]
 
 
 def _most(values: pl.Expr) -> pl.Expr:
@@ -191,6 +197,18 @@ def over_trials(trials: pl.DataFrame, record: type[Record]) -> dict[str, Any]:
             interval = median_interval(counted[name].drop_nulls().to_list())
             found |= with_ends(name, found[name], interval)
     return found
+
+
+def medians(
+    trials: pl.DataFrame, by: Sequence[str], *names: str, beside: Exprs = ()
+) -> pl.DataFrame:
+    """Take the trials of each configuration together: medians, with the ends of their intervals."""
+    found = trials.group_by(by, maintain_order=True).agg(pl.col(names).drop_nulls(), *beside)
+    ends = [
+        {end: value for name in names for end, value in median_with_ends(name, row[name]).items()}
+        for row in found.select(names).iter_rows(named=True)
+    ]
+    return found.drop(names).hstack(pl.DataFrame(ends, columns((REAL, ends_of(*names)))))
 
 
 def baseline(entry: pl.DataFrame) -> pl.DataFrame:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
 from pyscale.analysis.advice import Choice
-from pyscale.analysis.flags import FLAGS, INVALIDATING, UNCHECKED, flags_of, of_weight
+from pyscale.analysis.flags import FLAGS, INVALIDATING, UNCHECKED, of_weight
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.judging import MARGIN
 from pyscale_stages.contract import Record
 from pyscale_stages.wording import plural
-
-if TYPE_CHECKING:
-    from pyscale.analysis.ranks.components import Knee
-    from pyscale.analysis.ranks.loader import LoaderFindings
 
 Trust = Literal["yes", "untested", "with care", "no"]
 """From the best to the worst."""
@@ -112,22 +108,64 @@ def graded(
     return Trusted(grade=grade, reasons=tuple(dict.fromkeys(told)), notes=beside)
 
 
-def raised_by(
-    rows: Iterable[tuple[str, Collection[str]]],
-    what: str,
+class Basis(NamedTuple):
+    """A row that an answer rests on."""
+
+    name: str
+    """Told with a flag that not all rows raise; empty where only that it is raised counts."""
+    flags: Collection[str]
+    trials: int
+    """Timed ones; 0 where the row has no time."""
+
+
+def judged(
+    rows: Sequence[Basis],
     *,
-    all_of: int,
+    compared: bool | None,
+    none_timed: str,
+    what: str = "",
+    of_trials: Collection[str] = (),
     indecisive: Collection[str] = (),
-) -> Iterator[Raised]:
-    """Raise every flag of some rows, with their names where not all that could have it do."""
-    names: dict[str, list[str]] = {}
-    for name, codes in rows:
-        for code in codes:
-            names.setdefault(code, []).append(name)
-    for code, own in names.items():
-        many = f"{len(own)} of {all_of} {what}"
-        where = f" ({' and '.join(own) if len(own) <= MOST_NAMED else many})"
-        yield Raised(code, where if len(own) < all_of else "", code not in indecisive)
+    reasons: Iterable[str] = (),
+    notes: Iterable[str] = (),
+    in_favour: Iterable[str] = (),
+    of_rates: bool = False,
+) -> Trusted:
+    """Grade an answer by the rows that it rests on, and by the flags of the trials they ran in.
+
+    Parameters
+    ----------
+    none_timed
+        Why there is no answer, where no row has a time.
+    what
+        Name of the rows, of which many are counted.
+    indecisive
+        Flags of numbers that the answer leaves out.
+    """
+    timed = [row.trials for row in rows if row.trials]
+    if not timed:
+        return refused(none_timed)
+    of_each = f"{plural(min(timed), 'trial')}{' of each' * (len(timed) > 1)}"
+    return graded(
+        [*map(Raised, of_trials), *_raised_by(rows, what, indecisive)],
+        trials=min(timed),
+        compared=compared,
+        reasons=reasons,
+        notes=notes,
+        in_favour=(*in_favour, of_each),
+        of_rates=of_rates,
+    )
+
+
+def _raised_by(rows: Sequence[Basis], what: str, indecisive: Collection[str]) -> Iterator[Raised]:
+    """Raise every flag once, with the names of its rows where not all that could raise it do."""
+    could = sum(bool(row.trials or row.flags) for row in rows)
+    for code in dict.fromkeys(code for row in rows for code in row.flags):
+        names = [row.name for row in rows if code in row.flags]
+        many = f"{len(names)} of {could} {what}"
+        where = f" ({' and '.join(names) if len(names) <= MOST_NAMED else many})"
+        is_somewhere = any(names) and len(names) < could
+        yield Raised(code, where if is_somewhere else "", code not in indecisive)
 
 
 def trust_in(rows: Sequence[Row], choice: Choice | None, shown: int | None) -> Trusted:
@@ -218,75 +256,3 @@ def _cost(row: Row, wall_s: float) -> float:
 
 def _timed(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row["wall_s"] is not None]
-
-
-def trust_in_loading(findings: LoaderFindings, of_trials: Sequence[str] = ()) -> Trusted:
-    """Judge the configuration that is advised, by its flags and those of its trials."""
-    row = findings.chosen
-    if row is None:
-        return refused("no timed configuration")
-    points = findings.points
-    failed = points.filter(points["patches_per_s"].is_null())["stage"].n_unique()
-    lost = [f"{plural(failed, 'configuration')} failed"] if failed else []
-    cold = ["cold cache verified"] if row["cache_state"] == "verified-cold" else []
-    return graded(
-        map(Raised, (*flags_of(row), *of_trials)),
-        trials=row["repeats"],
-        # All trials have one seed, and so the same patches.
-        compared=row["checksum"] is not None and row["repeats"] > 1,
-        reasons=lost,
-        in_favour=(*cold, f"{row['repeats']} trials"),
-        of_rates=True,
-    )
-
-
-def trust_in_reconstruction(
-    rows: Sequence[Row], knee: Knee | None, of_trials: Sequence[str] = ()
-) -> Trusted:
-    """Judge an entry by the flags of all points that its answers rest on, and of its trials."""
-    if knee is None:
-        return refused("no trial counts")
-    timed = _timed(rows)
-    fastest = min(timed, key=lambda row: (row["wall_s"], row["workers"]))
-    counts = {row["workers"] for row in (knee.base, knee.row, knee.following, fastest) if row}
-    decisive = [row for row in timed if row["workers"] in counts]
-    codes = {code for row in decisive for code in flags_of(row)}
-    codes |= GRAVE.intersection(code for row in rows for code in flags_of(row))
-    lost = ", ".join(str(row["workers"]) for row in rows if row not in timed)
-    gates = {row["gate"] for row in decisive} - {None}
-    fewest = min(row["repeats"] for row in decisive)
-    return graded(
-        map(Raised, codes.union(of_trials) - {"not-compared"}),
-        trials=fewest,
-        compared=bool(gates) and "not-compared" not in codes,
-        reasons=[f"no timed trial at N = {lost}"] if lost else [],
-        in_favour=("ranks agree with one", f"{fewest} trials of each"),
-    )
-
-
-def trust_in_tests(rows: Sequence[Row], of_trials: Sequence[str] = ()) -> Trusted:
-    """Judge the tests of a node by their flags, and by those of the trials that they ran in."""
-    whole = [row for row in rows if row["whole"]]
-    timed = sum(row["wall_s"] is not None for row in whole)
-    if not timed:
-        return refused("no test has a time")
-    raised = [
-        *map(Raised, of_trials),
-        *raised_by([(_test(row), row["flags"] or []) for row in whole], "tests", all_of=timed),
-    ]
-    has_result = any(row["tolerance"] is not None for row in whole)
-    return graded(
-        raised,
-        trials=min(row["repeats"] for row in whole if row["wall_s"] is not None),
-        # A read of a file has no result.
-        compared=True if has_result else None,
-        in_favour=(
-            *(["every result is right"] if has_result else []),
-            "every test that ran has an interval",
-        ),
-        of_rates=True,
-    )
-
-
-def _test(row: Row) -> str:
-    return f"{row['test']} on {row['device']}" if row["device"] else str(row["test"])

@@ -12,9 +12,9 @@ from pyscale.analysis.advice import choices
 from pyscale.analysis.causes import limits
 from pyscale.analysis.drift import drifts
 from pyscale.analysis.findings import Findings
-from pyscale.analysis.fits import curve_fits
 from pyscale.analysis.flags import without_invalid
 from pyscale.analysis.grid.findings import GridFindings, grid_findings
+from pyscale.analysis.laws import curve_fits
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.machine.findings import machine_findings
 from pyscale.analysis.measured import measured_points, measured_trials

@@ -15,7 +15,7 @@ from pyscale.console import answer
 from pyscale.references.files import shipped_folder
 from pyscale.report.curves import curves
 from pyscale.report.fitted import terminal_table
-from pyscale.report.grid.sweep import where_it_ends
+from pyscale.report.grid.sweep import flattens
 from pyscale.report.page import tables
 
 ABSENT = "-"
@@ -89,7 +89,7 @@ def show_one(loaded: Loaded, *, as_json: bool) -> None:
             Text(),
             _numbers(loaded),
             *(
-                Text(f"\n{one.value} against {one.base}: {where_it_ends(one)}")
+                Text(f"\n{one.value} against {one.base}: {flattens(one)}")
                 for grid in loaded.grids()
                 for one in grid.ceilings
             ),

@@ -42,13 +42,7 @@ class Point(Record):
     """One stage, or the whole, at one N."""
 
     workers: int = Field(description="N")
-    trials: int | None = Field(None, description="Timed trials; None of the whole")
     wall_s: float = Field(description="Median wall time")
-    low_s: float | None = Field(None, description="Lower end of what `ends` says")
-    high_s: float | None = Field(None, description="Upper end of it")
-    ends: Literal["interval", "range"] | None = Field(
-        None, description="95 % interval or, of fewer trials, shortest and longest; None of one"
-    )
     speedup: float | None = Field(None, description="None where the output is invalid")
     efficiency: float | None = Field(None, description="None where the output is invalid")
     invalid: bool = Field(False, description="Whether no ratio of it holds")
@@ -209,7 +203,7 @@ def _stage(curve: Curve, results: Results, objective: Objective) -> StageLine:
         **curve.key,
         algorithm=None if work is None else work.how,
         stand_in=None if work is None else work.stand_in,
-        points=tuple(map(point, curve.timed)),
+        points=tuple(map(_point, curve.timed)),
         best_value=None if knee is None else knee.workers,
         chosen=best,
         fastest=None if fastest is None else fastest.workers,
@@ -280,18 +274,10 @@ def _without_start_up(limits: Limits) -> str | None:
     return f"N = {limits.workers}, {ratio(speedup)} times"
 
 
-def point(row: Row) -> Point:
-    """What is told of a timed configuration."""
-    has_interval = row["wall_s_low"] is not None
-    low, high = ("low", "high") if has_interval else ("min", "max")
-    several = row["repeats"] > 1
+def _point(row: Row) -> Point:
     return Point(
         workers=row["workers"],
-        trials=row["repeats"],
         wall_s=row["wall_s"],
-        low_s=row[f"wall_s_{low}"] if several else None,
-        high_s=row[f"wall_s_{high}"] if several else None,
-        ends=("interval" if has_interval else "range") if several else None,
         speedup=None if row["invalid"] else row["speedup"],
         efficiency=None if row["invalid"] else row["efficiency"],
         invalid=row["invalid"],

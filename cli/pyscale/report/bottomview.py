@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -13,10 +14,14 @@ from rich.table import Table
 from rich.text import Text
 
 from pyscale.analysis.advice import Objective
-from pyscale.report.bottomline import NOT_KNOWN, BottomLine, Point, Total
+from pyscale.report.bottomline import NOT_KNOWN, BottomLine
 from pyscale.report.fitted import empty_table
-from pyscale.wording import ABSENT, INVALID, listing, number, ratio
+from pyscale.report.page.firstscreen import overview
+from pyscale.report.page.values import cell_text
+from pyscale.report.results import Results
+from pyscale.wording import ABSENT, INVALID, listing, ratio
 
+ENDS = {"interval": "[95 % interval]", "range": "(range: shortest to longest of the trials)"}
 CELLS = 8
 """Of a bar, which is full where the speedup is the ideal one."""
 STYLES = {"yes": "", "untested": "", "with care": "yellow", "no": "bold red"}
@@ -30,10 +35,11 @@ OBJECTIVES: dict[Objective, str] = {
 
 @dataclass(frozen=True)
 class BottomView:
-    """A table with a row a stage, as wide as the terminal allows, and a line for each answer."""
+    """The first screen's rows as wide as the terminal allows, and a line for each answer."""
 
     title: str
     line: BottomLine
+    results: Results
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         stages = self.line.stages
@@ -45,18 +51,17 @@ class BottomView:
         algorithms = (True, False) if any(stage.algorithm for stage in stages) else (False,)
         # Where none has room, the last and narrowest is shown all the same.
         for detail in product(counts, algorithms, (True, False)):
-            table = self._table(*detail, plain=options.ascii_only)
+            shown, has_algorithms, has_ends = detail
+            rows = overview(self.line, self.results.about_workers(), shown)["rows"]
+            table = _table(rows, *detail, plain=options.ascii_only)
             # As wide as it likes, to learn how wide that is.
             wide = options.update(max_width=10_000)
             if Measurement.get(console, wide, table).maximum <= options.max_width:
                 break
-        shown, has_algorithms, has_ends = detail
         yield Text.assemble((self.title, "bold"))
         yield table
-        ends = {one.ends for stage in stages for one in stage.points} if has_ends else {}
-        told = ["Wall time in s"]
-        told += ["[95 % interval]"] if "interval" in ends else []
-        told += ["(range: min-max of the trials)"] if "range" in ends else []
+        kinds = {time["kind"] for row in rows for time in row["times"] if time and has_ends}
+        told = ["Wall time in s", *(text for kind, text in ENDS.items() if kind in kinds)]
         left_out = [count for count in every if count not in shown]
         more = f" N = {listing(left_out)}: see the report." if left_out else ""
         yield Text(f"{' '.join(told)}.{more}", "dim")
@@ -65,29 +70,53 @@ class BottomView:
             yield Text(f"Ran: {'; '.join(ran)}.")
         yield from answers(self.line)
 
-    def _table(
-        self, counts: Sequence[int], has_algorithms: bool, has_ends: bool, *, plain: bool
-    ) -> Table:
-        table = empty_table(padding=1)
-        if has_algorithms:
-            table.add_column("algorithm", overflow="fold")
-        for name in (*(f"N = {count}" for count in counts), "speedup", "of ideal"):
-            table.add_column(name, no_wrap=True)
-        table.add_column("limited by", overflow="fold")
-        lines = self.line.stages
-        at = {stage.shown_at for stage in lines if stage.shown_at}
-        for stage in lines:
-            is_limited = stage.shown is not None and stage.limit != NOT_KNOWN
-            table.add_row(
-                Text(stage.name, STYLES[stage.trust]),
-                *([Text(stage.algorithm or ABSENT)] if has_algorithms else []),
-                *_times(stage.points, counts, ends=has_ends),
-                *_speedup(stage.shown, plain=plain, several=len(at) > 1),
-                Text(stage.refusal or (stage.limit if is_limited else ABSENT)),
-            )
-        for name, *cells in _whole(self.line.total, counts):
-            table.add_row(name, *([""] if has_algorithms else []), *cells, style="bold")
-        return table
+
+def _table(
+    rows: Sequence[dict[str, Any]],
+    counts: Sequence[int],
+    has_algorithms: bool,
+    has_ends: bool,
+    *,
+    plain: bool,
+) -> Table:
+    table = empty_table(padding=1)
+    if has_algorithms:
+        table.add_column("algorithm", overflow="fold")
+    for name in (*(f"N = {count}" for count in counts), "speedup", "of ideal"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("limited by", overflow="fold")
+    several = len({row["at"] for row in rows if row["line"] and row["at"]}) > 1
+    full, empty = ("#", ".") if plain else ("█", "░")
+    for row in rows:
+        line, filled = row["line"], round(CELLS * row["share"])
+        at = f" {row['at']}" if several and line else ""
+        speedup = f"{cell_text(row['speedup'][:1])}{at}" if row["speedup"] else ABSENT
+        bar = full * filled + empty * (CELLS - filled) if line and row["speedup"] else ""
+        limit = "" if line else row["mix"]
+        if line is not None:
+            is_limited = line.shown is not None and line.limit != NOT_KNOWN
+            limit = line.refusal or (line.limit if is_limited else ABSENT)
+        table.add_row(
+            Text(row["name"], STYLES[line.trust] if line else "bold"),
+            *([Text((line.algorithm or ABSENT) if line else "")] if has_algorithms else []),
+            *(_time(time, "" if line is None else ABSENT, has_ends) for time in row["times"]),
+            speedup if line or row["speedup"] else "",
+            bar if line else row["at"],
+            Text(limit),
+            style=None if line else "bold",
+        )
+    return table
+
+
+def _time(time: dict[str, Any] | None, absent: str, has_ends: bool) -> Text:
+    if time is None:
+        return Text(absent)
+    if time["is_invalid"]:
+        return Text(INVALID, "bold red")
+    ends = cell_text(time["ends"]) if has_ends else ""
+    if ends and time["kind"] == "range":
+        ends = f" ({ends.replace(' to ', '-')})"
+    return Text(f"{cell_text(time['time'])}{ends}")
 
 
 @dataclass(frozen=True)
@@ -146,38 +175,3 @@ def headed(sentence: str, style: str = "bold") -> Text:
     """Set what stands before the colon apart."""
     head, colon, rest = sentence.partition(":")
     return Text.assemble((f"{head}{colon}", style or "bold"), rest)
-
-
-def _whole(total: Total | None, counts: Sequence[int]) -> Iterator[list[str]]:
-    """Cells of all stages at the baseline, and with each stage at an N of its own."""
-    if total is None:
-        return
-    base = [number(total.wall_s) if n == total.baseline_workers else "" for n in counts]
-    gains = [[ratio(mix.speedup), f"{number(mix.wall_s)} s", mix.name] for mix in total.mixes]
-    first, *others = gains or [["", "", ""]]
-    yield [total.name, *base, *first]
-    yield from (["", *[""] * len(base), *one] for one in others)
-
-
-def _times(points: Sequence[Point], counts: Sequence[int], *, ends: bool) -> Iterator[Text]:
-    found = {one.workers: one for one in points}
-    for count in counts:
-        one = found.get(count)
-        if one is None:
-            yield Text(ABSENT)
-        elif one.invalid:
-            yield Text(INVALID, "bold red")
-        else:
-            low, high = number(one.low_s), number(one.high_s)
-            beside = {"interval": f" [{low}, {high}]", "range": f" ({low}-{high})"}
-            yield Text(f"{number(one.wall_s)}{beside.get(one.ends or '', '') if ends else ''}")
-
-
-def _speedup(one: Point | None, *, plain: bool, several: bool) -> tuple[str, str]:
-    """Speedup, with its N where rows differ in it, and a bar of the efficiency."""
-    if one is None or one.speedup is None:
-        return ABSENT, ""
-    at = f" at {one.workers}" if several else ""
-    filled = min(CELLS, round(CELLS * (one.efficiency or 0.0)))
-    full, empty = ("#", ".") if plain else ("█", "░")
-    return f"{ratio(one.speedup)}{at}", full * filled + empty * (CELLS - filled)

@@ -119,6 +119,14 @@ def declarations() -> Mapping[str, Mapping[str, Any]]:
 
 
 @cache
+def labels(group: str) -> Mapping[str, Any]:
+    """Names of one group of `labels.toml`, by what stages and records call them."""
+    text = (files("pyscale.report") / "labels.toml").read_text("utf-8")
+    named: Mapping[str, Any] = tomllib.loads(text)[group]
+    return named
+
+
+@cache
 def entry(table: str, column: str) -> Entry:
     """What is declared of a column of a table, as far as anything is."""
     of_any, of_table = (declarations().get(of, {}).get(column, {}) for of in ("any", table))

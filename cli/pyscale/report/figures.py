@@ -9,7 +9,7 @@ import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -31,6 +31,7 @@ from pyscale_stages.atomic import atomic_path, write_atomically
 from pyscale_stages.reconstruction import COMPONENTS
 
 Rows = list[dict[str, Any]]
+Scales = Literal["fixed", "free_y"]
 CAPTIONS = "figure_captions.md"
 FORMATS: dict[str, dict[str, Any]] = {
     "png": {"pil_kwargs": {"compress_level": 3}},
@@ -75,7 +76,7 @@ def speedup(results: Results) -> p9.ggplot:
 
 
 def _over_n(
-    found: Sequence[Curve], column: str, title: str, *below: Any, scales: str = "fixed"
+    found: Sequence[Curve], column: str, title: str, *below: Any, scales: Scales = "fixed"
 ) -> p9.ggplot:
     """Draw a column of the configurations, a panel a curve, from 0 and beside the ideal."""
     rows = [row | {"panel": curve.name} for curve in found for row in curve.timed]
@@ -257,7 +258,7 @@ def _table(rows: Rows, panels: Sequence[Any] = ()) -> pd.DataFrame:
 
 
 def _frame(
-    table: pd.DataFrame, *, x: str, y: str, legend: Sequence[str] = (), scales: str = "fixed"
+    table: pd.DataFrame, *, x: str, y: str, legend: Sequence[str] = (), scales: Scales = "fixed"
 ) -> p9.ggplot:
     """Begin a figure in the house style, a panel a value of `panel`, with room for the legend."""
     panels = list(table["panel"].unique())
@@ -268,13 +269,19 @@ def _frame(
     height_mm = math.ceil(len(panels) / columns) * (PANEL_MM + LINE_MM * lines)
     height_mm += LINE_MM * (rows_of_legend + 4)
     small = p9.element_text(size=SMALL_POINTS)
-    plot: p9.ggplot = (
-        p9.ggplot()
+    begun: Any = p9.ggplot()
+
+    def wrapped(name: str) -> str:
+        return textwrap.fill(name, widest)
+
+    label: Any = wrapped
+    return (
+        begun
         + p9.facet_wrap(
             "panel",
             ncol=columns,
             scales=scales,
-            labeller=lambda name: textwrap.fill(name, widest),
+            labeller=label,
         )
         + p9.labs(x=x, y=y)
         + p9.theme_minimal(base_size=POINTS)
@@ -290,7 +297,6 @@ def _frame(
             strip_text=p9.element_text(size=POINTS, ha="left", ma="left", va="bottom"),
         )
     )
-    return plot
 
 
 def _points(

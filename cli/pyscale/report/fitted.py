@@ -13,9 +13,6 @@ from rich.text import Text
 from pyscale.report.page.values import Table as Shown
 from pyscale.report.page.values import cell_text
 
-NAME_WIDTH = 8
-"""Columns that a stage's name keeps in a narrow terminal, where it folds."""
-
 
 def empty_table(padding: int = 0) -> Table:
     """Start a table of stages, in which their names give way before numbers do."""
@@ -32,7 +29,7 @@ def terminal_table(shown: Shown, most: int | None = None) -> Table:
     columns = shown.columns[:most]
     for column in columns:
         # A heading breaks before its unit.
-        table.add_column(column.name.replace(" (", "\n("), no_wrap=True)
+        table.add_column(column.name.replace(" (", "\n("), no_wrap=not column.is_text)
         table.columns[-1].justify = "left" if column.is_text else "right"
     for group in shown.groups:
         for place, line in enumerate(group.lines):
@@ -55,12 +52,9 @@ class Fitted:
     otherwise: str
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        stage = self.whole.columns[0]
-        # As wide as it likes, to learn how wide that is.
-        natural = Measurement.get(console, options.update(max_width=10_000), self.whole).maximum
-        name = max(len(str(cell)) for cell in (stage.header, *stage.cells))
-        # Names fold, down to the width that they keep.
-        if natural - max(name - NAME_WIDTH, 0) <= options.max_width:
+        # As narrow as words and numbers allow.
+        needed = Measurement.get(console, options.update(max_width=10_000), self.whole).minimum
+        if needed <= options.max_width:
             yield self.whole
             return
         if self.short is not None:

@@ -31,7 +31,6 @@ def sections(results: Results) -> Iterator[Section]:
     about = results.about_workers()
     if found := curves(about.configurations):
         yield _results(found, about, results)
-        yield _request(found, about)
         yield _where(found, about)
         agreement, right = tables.agreement(found), quality.right(found, about.context.works)
         checks = Block(
@@ -42,16 +41,15 @@ def sections(results: Results) -> Iterator[Section]:
             kind="agreement",
             title="Is it right?",
             blocks=(checks,),
-            figures=("cache",),
-            short=there(agreement, right),
+            short=there(agreement and agreement.in_short({"What agreement is"}), right),
         )
         used = there(tables.memory(found))
         told = tuple(advice.too_much(found))
         yield Section(
             kind="resources",
-            title="Memory, cores and cost",
+            title="Throughput, memory and cost",
             blocks=(Block(said=told, folded=there(*used, tables.cost(found)), note=COSTS),),
-            figures=("memory", "cost"),
+            figures=("throughput", "memory", "cost"),
             short=used,
         )
     if measured := quality.measured(results.measured):
@@ -78,9 +76,10 @@ def _results(found: Sequence[Curve], about: Results, results: Results) -> Sectio
                 tables=there(table),
                 note=WALL_TIME,
             ),
+            _objectives(found, about),
             Block("Scaling laws", said=tuple(_laws(found, about)), is_folded=True),
         ),
-        figures=("walltime", "throughput"),
+        figures=("walltime",),
         short=there(table and table.in_short(LEFT_OUT)),
         narrow=4,
         doubts=(
@@ -91,7 +90,7 @@ def _results(found: Sequence[Curve], about: Results, results: Results) -> Sectio
     )
 
 
-def _request(found: Sequence[Curve], results: Results) -> Section:
+def _objectives(found: Sequence[Curve], results: Results) -> Block:
     objectives = {choice.objective for choice in results.choices}
     meaning = [
         f"{advice.NAMES[one].capitalize()}: {told}."
@@ -99,9 +98,12 @@ def _request(found: Sequence[Curve], results: Results) -> Section:
         if one in objectives
     ]
     sure = [f"Confidence: {advice.HOW_SURE}.", f"{advice.MARGINS}."] if meaning else []
-    choices = tables.choices(found, results)
-    blocks = (Block(folded=there(choices), note=" ".join([*meaning, *sure])),)
-    return Section(kind="request", title="What to request", blocks=blocks)
+    return Block(
+        "The N of every objective",
+        tables=there(tables.choices(found, results)),
+        note=" ".join([*meaning, *sure]),
+        is_folded=True,
+    )
 
 
 def _where(found: Sequence[Curve], results: Results) -> Section:

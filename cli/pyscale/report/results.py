@@ -13,8 +13,8 @@ from pyscale.analysis.causes import Limits
 from pyscale.analysis.drift import Drift
 from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.findings import Findings
-from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.grid.findings import GridFindings
+from pyscale.analysis.laws import CurveFits
 from pyscale.analysis.losses import GROUP, OfCurve
 from pyscale.analysis.referencemodel import Referred
 from pyscale.analysis.resource_request import Request

@@ -52,7 +52,7 @@ def summary_of(
         told.append(Text.assemble((one.head, style), shortly(one).removeprefix(one.head)))
     if line.stages:
         told += [Text()] if told else []
-        told.append(BottomView(results.context.title, line))
+        told.append(BottomView(results.context.title, line, results))
         told += [Text(f"Note: {note}.") for note in line.notes] if verbose else []
     elif not of_kinds:
         told.append(Text(NO_RESULTS))

@@ -12,6 +12,7 @@ from pyscale.evaluation.results import analysed
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.bottomview import learned
 from pyscale.report.context import ReportContext
+from pyscale.report.page.firstscreen import overview
 from refusals import assert_said
 
 
@@ -40,11 +41,11 @@ def test_where_start_up_limits_the_speedup_without_it_is_told(full):
 
 
 def test_of_few_trials_there_is_a_range_and_of_one_trial_nothing(thin):
-    (first, *_) = bottom_line(thin).stages[0].points
-    assert first.ends == "range"
-    assert first.low_s < first.wall_s < first.high_s
-    alone = of_times(("a", 1, 9.0), ("a", 2, 5.0)).stages[0].points[0]
-    assert (alone.ends, alone.low_s) == (None, None)
+    (row, *_) = overview(bottom_line(thin), thin)["rows"]
+    assert row["times"][0]["kind"] == "range"
+    low, between, high = row["times"][0]["ends"]
+    assert float(low.raw) < float(row["times"][0]["time"][0].raw) < float(high.raw)
+    assert between == " to "
 
 
 def test_the_whole_is_the_sum_as_requested_and_of_the_fastest_of_each_stage():

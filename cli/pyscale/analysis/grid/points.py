@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.aggregate import medians
+from pyscale.analysis.findings import Row
 from pyscale.analysis.grid.samples import MEASURES, built
-from pyscale.analysis.intervals import median_with_ends
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, ends_of
 
 SIZE = "length_px"
@@ -117,13 +118,14 @@ def grid_points(
     family = tasks.filter(pl.col("stage").is_in(list(points)))["family"][0]
     series = series_of(points, without=(versus, against))
     bases = bases_of(points, versus)
+    timed_s = medians_of(times)
     rows = []
     for stage, point in points.items():
         base = bases.get(stage)
         for workers in trials.filter(stage=stage)["workers"].unique().sort():
-            asked, own_calls, done, told, own_times = (
+            asked, own_calls, done, told = (
                 table.filter(stage=stage, workers=workers)
-                for table in (tasks, calls, trials, configurations, times)
+                for table in (tasks, calls, trials, configurations)
             )
             timed = done.filter("valid")
             counted = asked.filter(pl.col("trial").is_in(timed["trial"].to_list()), verb="run")
@@ -144,7 +146,7 @@ def grid_points(
                     "workers": workers,
                     "trials": timed.height,
                     **_sizes(own_calls, point),
-                    **medians_with_ends(own_times),
+                    **timed_s.get((stage, workers), {}),
                     **_published(own_calls, timed),
                     **{column: counted[column].median() for column in TASK_MEDIANS},
                     "quality": pl.Series(
@@ -154,6 +156,15 @@ def grid_points(
                 }
             )
     return with_throughput(pl.DataFrame(rows, schema=POINT_SCHEMA))
+
+
+def medians_of(times: pl.DataFrame) -> dict[tuple[str, int], Row]:
+    """`M_s`, `M_s_low` and `M_s_high` of each measure, of each stage and N."""
+    index = ["stage", "workers", "trial"]
+    wide = times.pivot("measure", on_columns=MEASURES, index=index, values="time_s")
+    named = wide.rename({measure: f"{measure}_s" for measure in MEASURES})
+    found = medians(named, index[:2], *(f"{measure}_s" for measure in MEASURES)).to_dicts()
+    return {(row.pop("stage"), row.pop("workers")): row for row in found}
 
 
 def with_throughput(points: pl.DataFrame) -> pl.DataFrame:
@@ -166,15 +177,6 @@ def with_throughput(points: pl.DataFrame) -> pl.DataFrame:
         (done / of.then(f"steady_s{end}").otherwise(f"first_s{end}")).alias(f"throughput_mp_s{own}")
         for own, end in ends.items()
     )
-
-
-def medians_with_ends(times: pl.DataFrame) -> dict[str, float | None]:
-    """`M_s`, `M_s_low` and `M_s_high` of each measure from the samples of one point and N."""
-    found: dict[str, float | None] = {}
-    for measure in MEASURES:
-        values = times.filter(measure=measure)["time_s"].to_list()
-        found |= median_with_ends(f"{measure}_s", values)
-    return found
 
 
 def _text(point: Point, axis: str | None) -> str | None:

@@ -29,6 +29,16 @@ def with_details(timings: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+_AMOUNT = pl.col("amount")
+TAKEN_TOGETHER = (
+    pl.col("first_s", *LATENCIES).median(),
+    pl.col("calls").sum(),
+    # What did not always do the same has no common rate.
+    pl.when(_AMOUNT.n_unique() == 1).then(_AMOUNT.first()).alias("amount"),
+)
+"""Of repeats, processes and trials alike, beside their times."""
+
+
 def process_medians(timings: pl.DataFrame) -> pl.DataFrame:
     """Sum up the repeats of each process, a row for each test that it timed.
 
@@ -42,28 +52,15 @@ def process_medians(timings: pl.DataFrame) -> pl.DataFrame:
         first_s=pl.when("first").then("wall_s"),
         calls=later.cast(pl.Int64),
     )
-    return medians(
-        calls,
-        *(*KEYS, "trial", "task"),
-        beside=(
-            pl.col("unit", "bottleneck").drop_nulls().first(),
-            pl.col("cache").sort_by("proved").drop_nulls().first(),
-        ),
+    return calls.group_by(*KEYS, "trial", "task", maintain_order=True).agg(
+        pl.col("wall_s").median(),
+        *TAKEN_TOGETHER,
+        pl.col("unit", "bottleneck").drop_nulls().first(),
+        pl.col("cache").sort_by("proved").drop_nulls().first(),
     )
 
 
 def trial_medians(timings: pl.DataFrame) -> pl.DataFrame:
     """Sum up the processes of each trial: those that measured a node at once shared its moments."""
-    return medians(process_medians(timings), *KEYS, "trial")
-
-
-def medians(table: pl.DataFrame, *by: str, beside: tuple[pl.Expr, ...] = ()) -> pl.DataFrame:
-    """Take rows together by some columns: medians of times, and the sum of `calls`."""
-    amount = pl.col("amount")
-    return table.group_by(by, maintain_order=True).agg(
-        pl.col("first_s", "wall_s", *LATENCIES).median(),
-        pl.col("calls").sum(),
-        # What did not always do the same has no common rate.
-        pl.when(amount.n_unique() == 1).then(amount.first()).alias("amount"),
-        *beside,
-    )
+    processes = process_medians(timings).group_by(*KEYS, "trial", maintain_order=True)
+    return processes.agg(pl.col("wall_s").median(), *TAKEN_TOGETHER)

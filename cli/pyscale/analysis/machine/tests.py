@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import polars as pl
 
+from pyscale.analysis.aggregate import medians
 from pyscale.analysis.flags import FLAGS
-from pyscale.analysis.intervals import median_with_ends, repeats_needed
-from pyscale.analysis.machine.processes import KEYS, ON, medians, trial_medians, with_details
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.machine.processes import (
+    KEYS,
+    ON,
+    TAKEN_TOGETHER,
+    trial_medians,
+    with_details,
+)
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 
 TEST_SCHEMA = columns(
@@ -77,17 +84,10 @@ def _sums() -> list[pl.Expr]:
 
 def _over_trials(timings: pl.DataFrame) -> pl.DataFrame:
     """Medians over trials, with the interval of the time and of the rate."""
-    timed = pl.col("wall_s").drop_nulls()
-    found = medians(
-        trial_medians(timings),
-        *KEYS,
-        beside=(timed.alias("walls"), timed.len().cast(pl.Int64).alias("repeats")),
-    ).rename({"reads_per_s": "iops"})
-    ends = [median_with_ends("wall_s", walls) for walls in found["walls"].to_list()]
-    names = ("wall_s", "wall_s_low", "wall_s_high")
+    repeats = pl.col("wall_s").count().cast(pl.Int64).alias("repeats")
     return (
-        found.drop("wall_s")
-        .hstack(pl.DataFrame(ends, dict.fromkeys(names, REAL)))
+        medians(trial_medians(timings), KEYS, "wall_s", beside=(*TAKEN_TOGETHER, repeats))
+        .rename({"reads_per_s": "iops"})
         .with_columns(
             rate=pl.col("amount") / pl.col("wall_s"),
             rate_low=pl.col("amount") / pl.col("wall_s_high"),

@@ -21,9 +21,9 @@ from pyscale.analysis.aggregate import (
 from pyscale.analysis.declared import schema_of
 from pyscale.analysis.doubts import cache_flags, flags_of_any
 from pyscale.analysis.findings import PointFindings, Row
-from pyscale.analysis.fits import RankFits, rank_fits
 from pyscale.analysis.flags import FROM_MEMORY, STRAGGLING, raised
 from pyscale.analysis.intervals import ratio_interval, with_ends
+from pyscale.analysis.laws import RankFits, rank_fits
 from pyscale.analysis.ranks.pareto import Advised, advised, with_front
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns, ends_of
 from pyscale.analysis.trials import least_proved

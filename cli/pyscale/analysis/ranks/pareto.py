@@ -46,6 +46,8 @@ class Advised:
     fastest: Row
     """Whatever its diversity."""
     most_diverse: Row
+    is_alone: bool
+    """Whether nothing else can be compared with it."""
     as_fast: tuple[Row, ...]
     """Others that keep the diversity and whose interval overlaps with that of `row`, so that they
     may be as fast; all of them where intervals are not known."""
@@ -77,6 +79,7 @@ def _advised(points: pl.DataFrame) -> Advised:
         row=chosen,
         fastest=by_speed.row(0, named=True),
         most_diverse=by_diversity.row(0, named=True),
+        is_alone=points.height == 1,
         as_fast=tuple(other for other in others if _may_be_as_fast(other, chosen)),
     )
 

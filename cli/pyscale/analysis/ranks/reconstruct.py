@@ -19,9 +19,9 @@ from pyscale.analysis.aggregate import (
 )
 from pyscale.analysis.doubts import flags_of_any
 from pyscale.analysis.findings import PointFindings, Row
-from pyscale.analysis.fits import RankFits, rank_fits
 from pyscale.analysis.flags import MOST_REST, UNEVEN, raised
 from pyscale.analysis.intervals import median_with_ends
+from pyscale.analysis.laws import RankFits, rank_fits
 from pyscale.analysis.ranks.components import (
     EVERY,
     Knee,

@@ -11,15 +11,45 @@ from typing import Any
 import altair as alt
 from pydantic import Field
 
+from pyscale.report.dictionary import entry, meaning
 from pyscale.report.palette import colour
-from pyscale.report.plots.plot import Plot, Stack
 from pyscale_stages.contract import Record
 
+Row = dict[str, Any]
 HEIGHT_PX, PANEL_HEIGHT_PX = 200, 140
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 TEXT_PX = 12
 AUTOSIZE = {"type": "fit-x", "contains": "padding"}
 """As wide as the page has room for, labels included; as high as it is told."""
+NAMED = {
+    "curve": "Stage",
+    "panel": "Stage",
+    "title": "Measured elsewhere",
+    "source": "Source",
+    "line": "By",
+    "part": "Part",
+    "what": "What",
+    "test": "Test",
+    "block": "Repeat",
+    "configuration": "Configuration",
+    "base": "Compared with",
+    "call_s": "A call (s)",
+    "each_s": "Per megapixel (s)",
+    "hardware": "Hardware",
+}
+"""Heads of columns that name rows, which no table of the report has, or whose meaning is long."""
+WRITTEN = {
+    "number": "{0} == 0 ? '0' : format({0}, abs({0}) < 100 ? '.3r' : '.0f')",
+    "whole": "format({0}, '.0f')",
+    "ratio": "format({0}, '.2f')",
+    "percent": "format(100 * {0}, '.0f') + ' %'",
+    "GiB": "format({0} / 1073741824, '.3r')",
+    "ms": "format(1000 * {0}, '.3r')",
+    "rounded": "format({0}, '.0f')",
+    "words": "isBoolean({0}) ? ({0} ? 'yes' : 'no') : "
+    "isArray({0}) ? join({0}, ', ') || 'none' : {0} || 'none'",
+}
+"""How Vega writes a value, as `dictionary.WAYS` does in tables; what has none is a number."""
 
 
 class Chart(Record):
@@ -27,39 +57,41 @@ class Chart(Record):
 
     id: str = Field(description="What the page calls it")
     title: str = Field(description="What it shows, as its caption")
-    description: str = Field(description="What can be seen in it, for those who do not see it")
+    description: str = Field(description="How to read it, for those who do not see it too")
     spec: dict[str, Any] = Field(
         description="Vega-Lite; its data are names of datasets, and `usermeta` holds `note` (how "
         "to read it), `titles` (what it shows, absolute and relative), `panels` (curves, where "
         "each has a panel of its own), `legend` (name, colour and mark of each part) and `wide` "
         "(whether panels lie below each other)"
     )
+    data: dict[str, Any] = Field({}, exclude=True, description="Rows of its datasets")
 
 
 def finished(
-    declared: Plot | Stack,
+    name: str,
+    title: str,
+    note: str,
     layers: Sequence[alt.Chart],
     titles: tuple[str, str],
     *params: alt.Parameter,
     panels: Sequence[str],
+    data: Mapping[str, Sequence[Row]],
+    height_px: int = 0,
     **meta: Any,
 ) -> Chart:
     """Lay the layers upon each other; `titles` are those of absolute and of relative amounts."""
-    note = " ".join(declared.sentences)
     own = [alt.param(name="amount", value="absolute"), *params]
     if panels:
         own.append(alt.param(name="panel", value=""))
     named = dict(zip(("absolute", "relative"), titles, strict=True))
+    spec = layered(layers, height_px or (PANEL_HEIGHT_PX if panels else HEIGHT_PX), *own)
+    told = {"note": note, "titles": named, "panels": list(panels), **meta}
     return Chart(
-        id=declared.id,
-        title=declared.title,
-        description=f"{note} {declared.told}",
-        spec={
-            **layered(layers, PANEL_HEIGHT_PX if panels else HEIGHT_PX, *own),
-            "autosize": AUTOSIZE,
-            "config": config(),
-            "usermeta": {"note": note, "titles": named, "panels": list(panels), **meta},
-        },
+        id=name,
+        title=title,
+        description=note,
+        spec=spec | {"autosize": AUTOSIZE, "config": config(), "usermeta": told},
+        data={key: list(rows) for key, rows in data.items()},
     )
 
 
@@ -72,60 +104,39 @@ def layered(layers: Sequence[alt.Chart], height_px: int, *params: alt.Parameter)
     return spec
 
 
-def stack_chart(stack: Stack) -> Chart:
-    """Draw bars of parts, absolute or relative as the reader chooses."""
-    absolute, relative = stack.absolute, stack.relative
-    names, colours = list(stack.names), [colour(name) for name in stack.names.values()]
-    bar = stack.along.column
-    rows = (
-        alt.Chart(alt.NamedData(name=stack.dataset))
-        .transform_filter(f"datum.{stack.panel} == panel")
-        .transform_calculate("shown", chosen(absolute.column, relative.column))
-    )
-    axis = alt.Axis(labelAngle=0, labelOverlap="greedy")
-    x = alt.X(f"{bar}:O", title=stack.along.title, sort=stack.bars, axis=axis)
-    y = alt.Y("shown:Q", title=None, axis=alt.Axis(tickCount=5), stack="zero")
-    tint = alt.Color("part:N", scale=alt.Scale(domain=names, range=colours), legend=None)
-    layers = [
-        rows.mark_bar(stroke=colour("edge"), strokeWidth=0.5).encode(
-            x=x, y=y, color=tint, order=alt.Order("order:Q"), tooltip=tooltips(stack.seen)
-        )
-    ]
-    if absolute.level and relative.level:
-        level = rows.transform_calculate("level", chosen(absolute.level, relative.level))
-        level = level.transform_aggregate(groupby=[bar], level="max(level)")
-        layers += [
-            level.mark_tick(thickness=thickness, color=colour(name)).encode(x=x, y=alt.Y("level:Q"))
-            # With an edge it is seen on every part.
-            for name, thickness in (("edge", 4), ("ink", 2))
-        ]
-    if stack.crossed:
-        crosses = rows.transform_filter(f"datum.{stack.crossed}")
-        crosses = crosses.transform_aggregate(groupby=[bar], total="sum(shown)")
-        layers.append(crosses.mark_point(**cross(yOffset=-10)).encode(x=x, y=alt.Y("total:Q")))
-    return finished(
-        stack,
-        layers,
-        (absolute.title, relative.title),
-        panels=stack.panels,
-        stages={row[stack.panel]: row["curve"] for row in stack.rows},
-        legend=legend_of(names, colours),
-    )
+def telling(
+    rows: alt.Chart, table: str, own: Sequence[Row], columns: Sequence[str]
+) -> tuple[alt.Chart, list[alt.Tooltip]]:
+    """Add what a reader sees when pointing at a mark: columns as the tables write and head them."""
+    shown = []
+    for column in columns:
+        value = next((row[column] for row in own if row.get(column) is not None), None)
+        if value is None:
+            continue
+        declared = entry(table, column)
+        way = "words" if isinstance(value, str | bool | list) else declared.written
+        way = "whole" if way == "number" and isinstance(value, int) else way
+        written = WRITTEN.get(way, WRITTEN["number"])
+        text = f"isValid(datum.{column}) ? {written.format(f'datum.{column}')} : '-'"
+        if f"{column}_low" in own[0]:
+            low, high = (written.format(f"datum.{column}_{end}") for end in ("low", "high"))
+            ends = f"' [' + ({low}) + ', ' + ({high}) + ']'"
+            text = f"({text}) + (isValid(datum.{column}_low) ? {ends} : '')"
+        rows = rows.transform_calculate(f"told_{column}", text)
+        head = NAMED.get(column) or declared.head or meaning(table, column)
+        head = head.replace("{currency}", str(own[0].get("currency")))
+        shown.append(alt.Tooltip(f"told_{column}:N", title=head))
+    return rows, shown
 
 
 def chosen(absolute: str, relative: str) -> str:
-    """Column of the amount that the reader has chosen, as an expression."""
-    return f"amount == 'relative' ? datum.{relative} : datum.{absolute}"
+    """The amount that the reader has chosen, of two expressions."""
+    return f"amount == 'relative' ? {relative} : {absolute}" if relative else absolute
 
 
 def legend_of(names: Sequence[str], colours: Sequence[str]) -> list[dict[str, str]]:
     """Entries of the legend above a chart, whose names are as long as they are."""
     return [{"name": one, "colour": own} for one, own in zip(names, colours, strict=True)]
-
-
-def tooltips(columns: Mapping[str, str]) -> list[alt.Tooltip]:
-    """What a reader sees when pointing at a mark: texts of the dataset, and what they are."""
-    return [alt.Tooltip(f"{column}:N", title=title) for column, title in columns.items()]
 
 
 def config() -> dict[str, Any]:

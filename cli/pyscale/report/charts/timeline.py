@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import altair as alt
+import polars as pl
 
-from pyscale.report.charts.chart import (
-    AUTOSIZE,
-    Chart,
-    config,
-    dashes,
-    layered,
-    legend_of,
-    tooltips,
-)
+from pyscale.analysis.losses import middle_trials
+from pyscale.report.charts.chart import AUTOSIZE, Chart, Row, config, dashes, layered, legend_of
+from pyscale.report.curves import Curve, curves
 from pyscale.report.palette import PARTS, colour
-from pyscale.report.plots.timeline import NAMES, NOTE, middle_rows, timeline_rows
 from pyscale.report.results import Results
+from pyscale.wording import coarse, number, phase
 
 LANE_PX = 24
+NAMES = [phase(part) for part in PARTS]
+NOTE = (
+    "One lane a worker. Idle: it had ended and waited for the slowest one, or for the merge, which "
+    "stands on the lane of the worker that ended last. Empty: the scheduler's time, which is no "
+    "part of the wall time. Short pieces of one phase are drawn together."
+)
 DASHED = "Dashed: when the slowest worker ended."
 MIDDLE_ONLY = "There are too many trials to show each: one stands for every configuration."
 
@@ -48,6 +50,7 @@ def timeline(results: Results) -> Chart | None:
         f"{shown['choice'][0].lower()}{shown['choice'][1:]}. {shown['summary']}",
         spec=_spec(first, lanes=shown["workers"])
         | {"usermeta": {"note": note, "panels": [], "legend": legend}},
+        data={"timeline": timeline_rows(results)},
     )
 
 
@@ -90,7 +93,7 @@ def _spec(first: str, *, lanes: int) -> dict[str, Any]:
         x2=alt.X2("end_s:Q"),
         y=worker,
         color=alt.Color("part:N", scale=tints, legend=None),
-        tooltip=tooltips(seen),
+        tooltip=[alt.Tooltip(f"{name}:N", title=head) for name, head in seen.items()],
     )
     slowest = (
         trial.transform_filter("datum.workers > 1")
@@ -100,3 +103,85 @@ def _spec(first: str, *, lanes: int) -> dict[str, Any]:
     params = [alt.param(name="trial", value=first), alt.param(name="names", value=NAMES)]
     spec = layered((bars, slowest), LANE_PX * lanes, *params)
     return spec | {"autosize": AUTOSIZE, "config": config()}
+
+
+def timeline_rows(results: Results, only: Collection[str] | None = None) -> list[Row]:
+    """One row a timed trial, or each that is named; its pieces are lists, which stay small."""
+    if results.timeline is None:
+        return []
+    middle = {row["trial"] for row in middle_rows(results)}
+    is_chosen = pl.col("valid") if only is None else pl.col("trial").is_in(list(only))
+    chosen = results.trials.filter(is_chosen)
+    known = results.timeline.filter(pl.col("trial").is_in(chosen["trial"].to_list()))
+    pieces = {key: own for (key,), own in known.group_by("trial", maintain_order=True)}
+    return [
+        _trial(curve, row, pieces[row["trial"]], middle=row["trial"] in middle)
+        for curve in curves(results.configurations)
+        for row in curve.select(chosen).sort("workers", "block").to_dicts()
+        if row["trial"] in pieces
+    ]
+
+
+def middle_rows(results: Results) -> list[Row]:
+    """Of each configuration the trial whose wall time is the median or next below it, by rising N.
+
+    Only trials with a timeline count.
+    """
+    if results.timeline is None:
+        return []
+    known = pl.col("trial").is_in(results.timeline["trial"].unique().to_list())
+    return [
+        {"curve": curve.name, **middle_trials(own).row(0, named=True)}
+        for curve in curves(results.configurations)
+        for _, own in curve.select(results.trials)
+        .filter("valid", known)
+        .sort("workers")
+        .group_by("workers", maintain_order=True)
+    ]
+
+
+def _trial(curve: Curve, row: Row, pieces: pl.DataFrame, *, middle: bool) -> Row:
+    end_s = pl.col("start_s") + pl.col("wall_s")
+    windows = pieces.filter(pl.col("verb") == "run").sort(end_s)
+    # A lane may have had tasks of several nodes: it stands with the first.
+    lanes = (
+        windows.sort("start_s")
+        .group_by("lane", maintain_order=True)
+        .agg(pl.col("node").first(), nodes=pl.col("node").unique(maintain_order=True))
+        .sort("node", "lane")
+        .with_row_index("place")
+    )
+    several = lanes["node"].n_unique() > 1
+    own = pieces.join(lanes.select("lane", "place"), on="lane").sort("place", "start_s")
+    return {
+        "trial": row["trial"],
+        "curve": curve.name,
+        "workers": row["workers"],
+        "repeat": row["block"],
+        "choice": f"Repeat {row['block']}: {number(row['wall_s'])} s"
+        + (", the middle one" if middle else ""),
+        "middle": middle,
+        "summary": _summary(own, last=windows["lane"][-1], workers=row["workers"]),
+        "last_s": windows.select(end_s.max()).item(),
+        "lanes": [
+            f"{one['node']} \u00b7 {one['lane']}" if several else f"worker {one['lane']}"
+            for one in lanes.iter_rows(named=True)
+        ],
+        "nodes": [", ".join(node or "not known" for node in nodes) for nodes in lanes["nodes"]],
+        "lane": own["place"].to_list(),
+        "part": [list(PARTS).index(part) for part in own["part"]],
+        "task": own["task"].to_list(),
+        "start_s": own["start_s"].round(4).to_list(),
+        "wall_s": own["wall_s"].round(4).to_list(),
+    }
+
+
+def _summary(pieces: pl.DataFrame, *, last: int, workers: int) -> str:
+    """Say who waited for whom, and how long."""
+    if workers == 1:
+        return "One worker: there is no other to wait for."
+    idle = pieces.filter(pl.col("part") == "idle")
+    merge_s = float(pieces.filter(pl.col("verb") == "merge")["wall_s"].sum())
+    waited_s = float(idle.filter(pl.col("task") != "merge")["wall_s"].sum())
+    said = f"Worker {last} ended last; the others waited {coarse(waited_s)} worker-seconds for it"
+    return f"{said}, and then {coarse(merge_s)} s for the merge." if merge_s else f"{said}."

@@ -1,4 +1,4 @@
-"""A grid in words: how much faster one device is than another, from which size on, how far."""
+"""A grid: how much faster one device is than another, from which size on, how far."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pyscale.analysis.flags import INVALIDATING
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.grid.parts import UNATTRIBUTED
-from pyscale.analysis.trust import Trusted, graded, raised_by, refused
+from pyscale.analysis.trust import Basis, Trusted, judged
+from pyscale.report.answered import answers
 from pyscale.report.curves import curves
 from pyscale.report.grid import tables
 from pyscale.report.grid.sweep import (
@@ -25,32 +26,20 @@ from pyscale.report.grid.sweep import (
     size,
     sweeps,
     the,
-    where_it_ends,
-    where_it_wins,
 )
 from pyscale.report.page.tables import losses
-from pyscale.report.page.values import POINTS, RATIOS, Cell, cell_text
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
 from pyscale.wording import (
-    ABSENT,
-    few,
+    interval,
     listing,
     number,
     of_each,
-    percent,
     phase,
     ratio,
     score,
-    titled,
 )
 from pyscale_stages.wording import plural
-
-LONGEST_NAME = 12
-"""Letters of a line's name that stand beside its answer; a longer one stands in it."""
-MOST_PARTS = 3
-"""More parts of a call are counted and not named."""
-PARTS = "Parts of a call: medians; parts on the device end when the device has finished."
 
 
 def section(results: Results) -> Section | None:
@@ -59,9 +48,10 @@ def section(results: Results) -> Section | None:
     if not found:
         return None
     points = {row["stage"] for sweep in found for row in sweep.points}
-    own = [one for one in curves(results.configurations) if one.key["stage"] in points]
+    processes = [one for one in curves(results.configurations) if one.key["stage"] in points]
     titles = {_title(sweep) for sweep in found}
-    parts = tables.call_parts(found)
+    told = [(sweep, _answers(sweep)) for sweep in found]
+    calls = dict.fromkeys(f"Time of a call: {sweep.call}." for sweep in found)
     return Section(
         kind="grid",
         nav=(title := titles.pop() if len(titles) == 1 else "By size"),
@@ -70,36 +60,42 @@ def section(results: Results) -> Section | None:
         subject="how it scales",
         ran="; ".join(map(_ran, found)),
         answered=tuple(
-            Answered.of(sweep.name, _answers(sweep), trust_in_sweep(sweep)) for sweep in found
+            Answered.of(
+                sweep.name,
+                (one for one in own if one.answers != "published"),
+                trust_in_sweep(sweep),
+            )
+            for sweep, own in told
         ),
         blocks=(
             Block(
-                tables=there(tables.by_size(found), parts, tables.agreement(found)),
-                note=" ".join(dict.fromkeys(_notes(found, has_parts=parts is not None))),
+                tables=there(
+                    tables.by_size(found), tables.call_parts(found), tables.agreement(found)
+                ),
+                note=" ".join(calls),
             ),
             *(
                 Block(heading=sweep.name, said=said)
-                for sweep in found
-                if (said := tuple(_said(sweep)))
+                for sweep, own in told
+                if (said := tuple(_said(sweep, own)))
             ),
             Block(
                 heading="Whole processes, from start to end",
-                tables=there(tables.processes(own), losses(own, results)),
+                tables=there(tables.processes(processes), losses(processes, results)),
                 is_folded=True,
                 is_on_page_alone=True,
             ),
         ),
         short=there(tables.short(found)),
         narrow=4,
-        note="",
         figures=("sizeratio", "sizetime", "callparts"),
         scales=("log", "linear"),
-        doubts=tuple(_doubts(found)),
+        doubts=tuple(doubts_of(_points(found), _places, "every point")),
     )
 
 
-def _doubts(found: Sequence[Sweep]) -> Iterator[str]:
-    """Give the sentence of every flag once, with the points that raise it."""
+def _points(found: Sequence[Sweep]) -> list[Row]:
+    """Every point with its flags, and its name among all sweeps."""
     rows = []
     for sweep in found:
         for row in sweep.points:
@@ -107,7 +103,11 @@ def _doubts(found: Sequence[Sweep]) -> Iterator[str]:
             is_known = len(found) == 1 or name.startswith(sweep.name)
             place = name if is_known else f"{sweep.name}, {name}"
             rows.append({"place": place, "flags": codes(row)})
-    yield from doubts_of(rows, lambda raised: (row["place"] for row in raised), "every point")
+    return rows
+
+
+def _places(rows: Sequence[Row]) -> Iterator[str]:
+    return (row["place"] for row in rows)
 
 
 def _title(sweep: Sweep) -> str:
@@ -131,33 +131,22 @@ def _ran(sweep: Sweep) -> str:
     )
 
 
-def _notes(found: Sequence[Sweep], *, has_parts: bool) -> Iterator[str]:
-    for sweep in found:
-        yield f"Time of a call: {sweep.call}."
-    if any(sweep.compared for sweep in found):
-        yield "Times as fast: the baseline's time over its own."
-    if any(row["beside_ap_iou50"] is not None for sweep in found for row in sweep.points):
-        yield "AP: average precision of one output against the other."
-    if has_parts:
-        yield PARTS
-
-
 def trust_in_sweep(sweep: Sweep) -> Trusted:
-    """Judge a sweep by the flags of its points, and by what was set beside what."""
-    if not sweep.is_timed:
-        return refused("no call was timed")
-    rows = [(point_name(row), codes(row)) for row in sweep.points]
-    timed = [row for row in sweep.points if row[f"{sweep.measure}_s"] is not None]
-    fewest = min(row["trials"] for row in timed)
+    """Judge a sweep by its points, and by what was set beside what."""
+    measure = f"{sweep.measure}_s"
     scores = {line.name: [row["beside_ap_iou50"] for row in line.points] for line in sweep.compared}
     known = {one for own in scores.values() for one in own} - {None}
-    return graded(
-        # A point that did other work has no ratio.
-        raised_by(rows, "points", all_of=len(rows), indecisive=INVALIDATING),
-        trials=fewest,
+    return judged(
+        [
+            Basis(point_name(row), codes(row), row["trials"] if row[measure] is not None else 0)
+            for row in sweep.points
+        ],
+        what="points",
         compared=bool(scores) and all(None not in own for own in scores.values()),
+        none_timed="no call was timed",
+        # A point that did other work has no ratio.
+        indecisive=INVALIDATING,
         notes=_outputs(scores) if known else (),
-        in_favour=(f"{plural(fewest, 'trial')} of each",),
     )
 
 
@@ -173,100 +162,33 @@ def _outputs(scores: Mapping[str, Sequence[float | None]]) -> Iterator[str]:
         yield f"outputs of {name} agree by {score(min(known))}{above}{part} (AP at IoU 0.5)"
 
 
-def _answers(sweep: Sweep) -> Iterator[Answer]:
-    """Say how much faster, and what limits it; of one device alone, how fast."""
+def _answers(sweep: Sweep) -> tuple[Answer, ...]:
     if not sweep.is_timed:
-        return
-    for line in sweep.compared:
-        is_long = len(line.name) > LONGEST_NAME
-        head, rest = _gain(line, sweep.measure, f" on {line.name}" if is_long else "")
-        yield Answer("Speedup" if is_long else line.name, "speedup", head, (*rest, "."))
-    for line in sweep.compared:
-        yield from _limit(sweep, line)
-    if sweep.compared:
-        return
-    for line in sweep.lines:
-        if timed := line.timed(sweep.measure):
-            yield from _times(sweep, line, timed)
-    if lacking := not_compared(sweep):
-        yield Answer("Speedup", "speedup", ("Not known",), (": ", lacking))
+        return ()
+    return answers(
+        "grid",
+        sweep=sweep,
+        lacking=not_compared(sweep),
+        helped=_helped,
+        the=the,
+        size=size,
+        flattens=flattens,
+    )
 
 
-def _gain(line: Line, measure: str, on: str = "") -> tuple[Cell, Cell]:
-    """State the ratio at the largest size, where it begins to win, and where it ends."""
-    row = line.ratios(measure)[-1]
-    base, at = the(row["base"]), f"{size(row['length_px'])}{on}"
-    point, *interval = RATIOS.interval_cell(row, "ratio", ratio)
-    head: Cell = (point,)
-    rest: Cell = (*interval, f" times as fast as {base} at {at}")
-    if row["ratio_low"] is not None and row["ratio_low"] <= 1 <= row["ratio_high"]:
-        head = ("Indistinguishable",)
-        rest = (f" from {base} at {at} (ratio ", point, *interval, ")")
-    more = [f" ({number(row['value_s'])} s instead of {number(row['base_s'])} s)"]
-    if (win := line.wins.get(measure)) is not None:
-        more.append(where_it_wins(win))
-    if (ceiling := line.ceilings.get(measure)) is not None:
-        more.append(flattens(ceiling))
-    return head, (*rest, "; ".join(more))
-
-
-def _limit(sweep: Sweep, line: Line) -> Iterator[Answer]:
-    """Name the parts of a call that are not sped up at the largest size, and their bound."""
-    point = line.timed(sweep.measure)[-1]
-    if (found := point["unaided"]) is None:
-        return
-    at = f"a call at {size(point['length_px'])}"
-    helped = [
+def _helped(point: Row) -> list[str]:
+    """Parts of a call that are sped up, with their ratios, the longest on the base first."""
+    return [
         f"{phase(row['part'])} {ratio(row['part_ratio'])}"
         for row in sorted(point["parts"], key=lambda row: -(row["base_s"] or 0.0))
-        if row["part"] not in (*found["parts"], UNATTRIBUTED) and row["part_ratio"] is not None
+        if row["part"] not in (*point["unaided"]["parts"], UNATTRIBUTED)
+        and row["part_ratio"] is not None
     ]
-    sped_up = f"; sped up: {few(helped, MOST_PARTS)} times" if helped else ""
-    if found["bound"] is None:
-        yield Answer("Limit", "limit", ("No part",), (f" of {at} is as slow as before{sped_up}.",))
-        return
-    head = few(map(phase, found["parts"]), MOST_PARTS, "smaller ones")
-    rest = (
-        f", not sped up: {percent(found['share'])} of {at} ({number(found['unaided_s'])} of "
-        f"{number(found['call_s'])} s), so that no more than {ratio(found['bound'])} times is "
-        f"possible{sped_up}."
-    )
-    yield Answer("Limit", "limit", (titled(head),), (rest,))
 
 
-def _times(sweep: Sweep, line: Line, timed: list[Row]) -> Iterator[Answer]:
-    """State how long a call takes at the smallest and the largest size, and where it goes."""
-    is_long = len(line.name) > LONGEST_NAME
-    first, *largest = (
-        (POINTS.cell(row, f"{sweep.measure}_s")[0], f" s at {size(row['length_px'])}")
-        for row in ends(timed)
-    )
-    told = (first[1], *(part for one in largest for part in (" to ", *one)), " for a call")
-    question = "Time" if is_long else line.name
-    yield Answer(question, "time", first[:1], (*told, f" on {line.name}." if is_long else "."))
-    rate, *rates = (POINTS.cell(row, "throughput_mp_s")[0] for row in ends(timed))
-    told = (*(part for one in rates for part in (" to ", one)), " megapixels per second.")
-    yield Answer("Speed", "throughput", (rate,), told)
-    if parts := sorted(timed[-1]["parts"], key=lambda row: -row["share"])[:MOST_PARTS]:
-        shares = listing(f"{phase(row['part'])} {percent(row['share'])}" for row in parts)
-        at = f" of a call at {size(timed[-1]['length_px'])}."
-        yield Answer("Mostly", "limit", (shares,), (at,))
-
-
-def _said(sweep: Sweep) -> Iterator[str]:
-    if not sweep.is_timed:
-        yield "No timed call."
-        return
-    yield from (
-        f"{one.name}: no timed call." for one in sweep.lines if not one.timed(sweep.measure)
-    )
-    for line in sweep.compared:
-        if (ceiling := line.ceilings.get(sweep.measure)) is not None:
-            yield f"{line.name}: {where_it_ends(ceiling)}"
-        if line.ratios("published"):
-            head, rest = _gain(line, "published")
-            yield f"{line.name} in {MEASURES['published']}: {cell_text((*head, *rest))}."
-    for line in sweep.lines:
+def _said(sweep: Sweep, told: Sequence[Answer]) -> Iterator[str]:
+    yield from (one.text for one in told if one.answers == "published")
+    for line in sweep.lines if sweep.is_timed else ():
         yield from _one_image(line)
     yield from _sharing(sweep)
 
@@ -293,17 +215,12 @@ def _sharing(sweep: Sweep) -> Iterator[str]:
     for row in sweep.of(sweep.grid.sharing):
         if row["invalid"]:
             continue
-        low, high = ratio(row["gain_low"]), ratio(row["gain_high"])
-        interval = "no 95 % interval" if low == ABSENT else f"95 % interval {low} to {high}"
-        shared = ""
-        if row["oversubscribed"]:
-            lacks = "cores" if row["device"] == "cpu" else "GPUs or cores"
-            shared = f", with too few {lacks} for each to have its own"
+        lacks = "cores" if row["device"] == "cpu" else "GPUs or cores"
+        shared = f", with too few {lacks} for each to have its own" * row["oversubscribed"]
         yield (
             f"{row['workers']} workers on {named(row['value']) or sweep.name} at "
-            f"{size(row['length_px'])}{shared}: {number(row['throughput_mp_s'])} "
-            f"megapixels/s together, {number(row['one_mp_s'])} alone, {ratio(row['gain'])} times "
-            f"as much ({interval})."
+            f"{size(row['length_px'])}{shared}: {number(row['throughput_mp_s'])} megapixels/s "
+            f"together, {interval(row, 'gain', ratio)} times one alone."
         )
 
 

@@ -61,45 +61,8 @@ def ends(rows: list[T]) -> list[T]:
     return rows if len(rows) < 2 else [rows[0], rows[-1]]
 
 
-def where_it_wins(win: Win) -> str:
-    """Say at which measured sizes it is faster than its base."""
-    base, unsure = the(win.base), " (not all of these sizes have a 95 % interval)"
-    if win.from_px is None:
-        return f"faster than {base} at no measured size"
-    if win.not_at_px is not None:
-        told = f"from {size(win.from_px)} on, not at {size(win.not_at_px)}"
-    elif win.smallest_px == win.largest_px:
-        told = f"at the only measured size, {size(win.from_px)}"
-    else:
-        told = f"at every measured size, {size(win.from_px)} and more"
-    return f"faster than {base} {told}{'' if win.sure else unsure}"
-
-
-def where_it_ends(found: Ceiling) -> str:
-    """State whether the ratio flattens and at which value."""
-    if found.ceiling is None:
-        return f"No ceiling: {found.refused}"
-    over = f"{plural(found.sizes, 'size')} up to {size(found.largest_px)}"
-    if found.shape == "logarithmic":
-        return (
-            f"Over {over} the ratio grows with the logarithm of the size, without a ceiling; "
-            f"at {size(found.largest_px)} it is {ratio(found.largest_ratio)}."
-        )
-    known = f"{ratio(found.ceiling)} (95 % interval {ratio(found.low)} to {ratio(found.high)})"
-    if found.shape == "undecided":
-        return (
-            f"{over} do not settle whether the ratio flattens or keeps growing; if it flattens, "
-            f"then at {known}."
-        )
-    half = "" if found.half_px is None else f", and half of that at {size(found.half_px)}"
-    return (
-        f"The ratio flattens: over {over} it approaches {known}{half}; at "
-        f"{size(found.largest_px)} it is {ratio(found.largest_ratio)}."
-    )
-
-
 def flattens(found: Ceiling) -> str:
-    """The same in few words."""
+    """Say in few words whether a ratio reaches a ceiling, and which."""
     if found.ceiling is None:
         return f"no ceiling from {plural(found.sizes, 'size')}"
     if found.shape == "logarithmic":

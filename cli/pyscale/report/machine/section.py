@@ -1,34 +1,34 @@
-"""The machine in words: what its storage, processors and GPUs reach, and nodes compared."""
+"""The machine: what its storage, processors and GPUs reach, and nodes compared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pyscale.analysis.flags import flags_of_trials
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.nodes import FAST, LEAST_NODES, SLOW
-from pyscale.analysis.trust import trust_in_tests
+from pyscale.analysis.trust import Basis, Trusted, judged
 from pyscale.report import sentences
-from pyscale.report.dictionary import STATES
+from pyscale.report.answered import answers
+from pyscale.report.dictionary import in_units, labels
 from pyscale.report.machine import tables
 from pyscale.report.machine.bench import MOST_BENCHES, PROCESSOR, Bench, benches, timed
 from pyscale.report.machine.testlabels import (
     BOTTLENECKS,
-    CODECS,
     GIGA,
     MEGA,
     MODES,
-    NOT_APPLICABLE,
     UNCODED,
     Row,
     label,
     name_of,
     rate_parts,
 )
-from pyscale.report.page.values import TESTS, Cell, Value
+from pyscale.report.page.values import TESTS
 from pyscale.report.results import Results
-from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
-from pyscale.wording import few, grouped, listing, number, ratio
+from pyscale.report.section import Answered, Block, Section, doubts_of, there
+from pyscale.wording import grouped, listing, number
 from pyscale_stages.wording import plural
 
 HERE = "This machine"
@@ -36,29 +36,11 @@ SEQUENTIAL, RANDOM = "particle_sequential_read", "particle_random_read"
 """Reads that answer the question of storage."""
 ANCESTOR_GB = 13.1
 """Size of the particle stack of the benchmark that this one follows."""
-MOST_TESTS = 3
-"""More tests in which a node is an outlier are counted; the table names it in each."""
-PLACE = {
-    "filesystem": "Filesystem",
-    "device": "Device",
-    "options": "Mounted with",
-    # Drivers of virtual disks often report that they rotate.
-    "rotational": "Rotating disk, by its driver",
-    "scheduler": "I/O scheduler",
-    "read_ahead_bytes": "Read ahead (bytes)",
-    "unknown_because": "Reason for unknown properties",
-}
-"""Properties of the filesystem of a folder."""
 FOLDERS = {"place": "", "cache": "Cache folder: "}
 AT_ONCE = (
     "Where N processes of a node measured at once, each ran all tests: the numbers are of one "
     "process beside the others."
 )
-ABILITIES = {
-    "picking": "picking",
-    "fsc_tight": "shell correlation",
-    "host_to_device_pinned": "to the GPU, pinned",
-}
 LEFT_OUT = {
     *("Doubts", "Trials", "Median (ms)", "p95 (ms)", "First call (s)", "Error", "Allowed"),
     *("Nodes", "Outliers"),
@@ -88,7 +70,7 @@ def section(results: Results) -> Section | None:
         answered=tuple(_answered(results, machine, found)),
         blocks=(
             Block(
-                said=(*_outliers(machine), *of_all(found, scale), *of_all(found, cannot_run)),
+                said=tuple(dict.fromkeys(said for bench in found for said in scale(bench))),
                 tables=there(compared),
                 note="`benchmark_tests.csv` has the rates of each node." if several else "",
             ),
@@ -123,7 +105,15 @@ def section(results: Results) -> Section | None:
         scales=("log", "linear"),
         leads=False,
         doubts=(
-            *of_all(found, doubts),
+            *doubts_of(
+                [
+                    row | {"bench": bench.name}
+                    for bench in found
+                    for row in bench.rows
+                    if row["wall_s"] is not None or row["flags"]
+                ],
+                _tests,
+            ),
             *sentences.doubts_of_trials(results.configurations, machine.entries),
         ),
     )
@@ -146,70 +136,83 @@ def _answered(
     results: Results, machine: MachineFindings, found: Sequence[Bench]
 ) -> Iterator[Answered]:
     """Name the outliers; give the rates of each node, and the trust in them."""
-    if not machine.nodes.is_empty():
-        yield Answered("All nodes", (Answer("Nodes", "nodes", *in_short(machine)),))
+    if nodes := machine.nodes.to_dicts():
+        apart = [row for row in nodes if row["outlier"]]
+        outliers = list(dict.fromkeys(row["node"] for row in apart))
+        worst = min(apart, key=_how_near, default=None)
+        yield Answered("All nodes", _told(nodes=nodes, apart=outliers, worst=worst))
     of_trials = flags_of_trials(results.configurations, machine.entries)
     for bench in found if len(found) <= MOST_BENCHES else ():
-        # The GPUs after the first have their answers in the tables alone.
-        gpu = next((device for device in bench.kernels if device != PROCESSOR), None)
-        more = len(bench.kernels) - 1 - (PROCESSOR in bench.kernels)
-        answers = [
-            *_storage(bench),
-            *_codec(bench),
-            *(_device(bench, PROCESSOR, 0) if PROCESSOR in bench.kernels else ()),
-            *(_device(bench, gpu, more) if gpu else ()),
-        ]
         trusted = trust_in_tests(bench.rows, of_trials)
-        yield Answered.of(bench.name or HERE, answers, trusted)
+        yield Answered.of(bench.name or HERE, _told(**_known(bench)), trusted)
 
 
-def _storage(bench: Bench) -> Iterator[Answer]:
-    in_order = [row for mode in MODES if (row := bench.storage(f"{SEQUENTIAL}_{mode}"))]
-    if not in_order:
-        return
-    told: Cell = ()
-    for row in in_order:
-        state = STATES.get(row["cache"] or "", "in an unknown state")
-        told = (*told, "; ", _scaled(row, MEGA), f"{'' if told else ' MB/s'} {state}")
-    if (alone := bench.storage(f"{RANDOM}_cold")) and alone["iops"] is not None:
-        told = (*told, "; ", *TESTS.cell(alone, "iops"), " random reads/s")
-    _, head, *rest = told
-    yield Answer("Storage", "storage", (head,), (*rest, ", by one reader."))
+def _told(**known: Any) -> Any:
+    none: Row = {"nodes": (), "in_order": (), "decoded": (), "devices": ()}
+    return answers(
+        "machine",
+        **none | known,
+        slow=f"{SLOW:g}",
+        fast=f"{FAST:g}",
+        least=LEAST_NODES,
+        label=label,
+    )
 
 
-def _codec(bench: Bench) -> Iterator[Answer]:
+def _known(bench: Bench) -> Row:
+    """What the answers on one node word."""
     last = [
         rows[-1]
         for name in bench.codecs
         if name not in UNCODED and (rows := timed(bench.codec(name, "decode")))
     ]
-    if not last:
-        return
     ordered = sorted(last, key=lambda row: float(row["rate"]))
-    told: Cell = ()
-    for row in (ordered[0], *ordered[1:][-1:]):
-        name = CODECS.get(row["test"], row["test"])
-        told = (*told, " to ", _scaled(row, MEGA), f" MB/s ({name})")
-    _, head, *rest = told
-    on = f" of pixels on {plural(ordered[0]['at_once'], 'thread')}."
-    yield Answer("Decode", "decoding", (head,), (*rest, on))
+    alone = bench.storage(f"{RANDOM}_cold")
+    # The GPUs after the first have their answers in the tables alone.
+    gpus = [device for device in bench.kernels if device != PROCESSOR]
+    devices = [(one, 0) for one in bench.kernels if one == PROCESSOR]
+    devices += [(one, len(gpus) - 1) for one in gpus[:1]]
+    return {
+        "in_order": [row for mode in MODES if (row := bench.storage(f"{SEQUENTIAL}_{mode}"))],
+        "at_random": alone if alone and alone["iops"] is not None else None,
+        # The slowest and the fastest.
+        "decoded": (*ordered[:1], *ordered[1:][-1:]),
+        "threads": plural(ordered[0]["at_once"], "thread") if ordered else "",
+        "devices": [(one, more, _abilities(bench, one)) for one, more in devices],
+    }
 
 
-def _scaled(row: Row, scale: float) -> Value | str:
-    return TESTS.value(row, "rate", number(row["rate"] / scale))
-
-
-def _device(bench: Bench, device: str, others: int) -> Iterator[Answer]:
+def _abilities(bench: Bench, device: str) -> list[tuple[Any, ...]]:
     rows = {row["test"]: row for row in timed(bench.kernels[device])}
-    told: Cell = ()
-    for test, name in ABILITIES.items():
+    found = []
+    for test, name in labels("abilities").items():
         if test in rows and (row := rows[test])["rate"] is not None:
             scale, unit = rate_parts(row["rate"], row["unit"])
-            told = (*told, "; ", _scaled(row, scale), f" {unit} ({name})")
-    if told:
-        _, head, *rest = told
-        more = f", and {others} more below" if others else ""
-        yield Answer("Compute", "compute", (head,), (*rest, f" on {device}{more}."))
+            found.append((name, TESTS.cell(row, "rate", in_units(scale)), unit))
+    return found
+
+
+def trust_in_tests(rows: Sequence[Row], of_trials: Sequence[str] = ()) -> Trusted:
+    """Judge the tests of a node, and the trials that they ran in."""
+    whole = [row for row in rows if row["whole"]]
+    has_result = any(row["tolerance"] is not None for row in whole)
+    return judged(
+        [
+            Basis(
+                f"{row['test']} on {row['device']}" if row["device"] else row["test"],
+                row["flags"] or [],
+                row["repeats"] if row["wall_s"] is not None else 0,
+            )
+            for row in whole
+        ],
+        what="tests",
+        of_trials=of_trials,
+        # A read of a file has no result.
+        compared=True if has_result else None,
+        none_timed="no test has a time",
+        in_favour=["every result is right"] * has_result,
+        of_rates=True,
+    )
 
 
 def place(bench: Bench) -> dict[str, str]:
@@ -218,7 +221,7 @@ def place(bench: Bench) -> dict[str, str]:
     return {
         f"{folder}{name}": told.get(text, text)
         for prefix, folder in FOLDERS.items()
-        for key, name in PLACE.items()
+        for key, name in labels("place").items()
         if (text := bench.place.get(f"{prefix}_{key}"))
     }
 
@@ -236,71 +239,11 @@ def scale(bench: Bench) -> Iterator[str]:
         )
 
 
-def cannot_run(bench: Bench) -> Iterator[str]:
-    """Name the tests without a time, by the reason."""
-    without = ((row["why_not"], row) for row in bench.rows if row["why_not"])
-    for reason, rows in grouped(without).items():
-        told = few(map(name_of, _wholes(rows)))
-        yield f"Cannot run here: {told}: {reason.removeprefix(f'{NOT_APPLICABLE}: ')}."
-
-
-def doubts(bench: Bench) -> Iterator[str]:
-    """Give the sentence of every flag once, with the tests that raise it."""
-    rows = [row for row in bench.rows if row["wall_s"] is not None or row["flags"]]
-    yield from doubts_of(rows, lambda raised: map(name_of, _wholes(raised)))
-
-
-def _wholes(rows: Sequence[Row]) -> Sequence[Row]:
-    """Rows that stand for themselves, where there are such: their steps go with them."""
-    return [row for row in rows if row["whole"]] or rows
-
-
-def of_all(found: Sequence[Bench], said: Callable[[Bench], Iterable[str]]) -> Iterator[str]:
-    """Give equal sentences on several nodes once, with their names; on all nodes without."""
-    each = ((sentence, bench.name) for bench in found for sentence in said(bench))
-    for sentence, names in grouped(each).items():
-        yield f"{'' if len(names) == len(found) else f'{few(names)}: '}{sentence}"
-
-
-def in_short(machine: MachineFindings) -> tuple[Cell, Cell]:
-    """Name the outliers in a few words."""
-    apart = machine.nodes.filter("outlier").to_dicts()
-    if not apart:
-        head, _, rest = next(_outliers(machine)).partition(":")
-        return (head,), (f":{rest}",)
-    worst = min(apart, key=_how_near)
-    nodes = list(dict.fromkeys(row["node"] for row in apart))
-    return (few(nodes),), (
-        f" {'is an outlier' if len(nodes) == 1 else 'are outliers'}; farthest {worst['node']} with "
-        f"{ratio(worst['ratio'])} of the median in {label(worst)}.",
-    )
-
-
-def _outliers(machine: MachineFindings) -> Iterator[str]:
-    """Name every outlier, or state that there is none, or why that is unknown."""
-    rows = machine.nodes.to_dicts()
-    apart = [row for row in rows if row["outlier"]]
-    for node in dict.fromkeys(row["node"] for row in apart):
-        own = sorted((row for row in apart if row["node"] == node), key=_how_near)
-        told = [
-            f"{ratio(row['ratio'])} of the median of {row['nodes']} nodes in {label(row)} "
-            f"(95 % interval {ratio(row['ratio_low'])} to {ratio(row['ratio_high'])})"
-            for row in own
-        ]
-        others = "more tests" if len(own) > MOST_TESTS + 1 else "more test"
-        yield f"{node} is an outlier: {few(told, MOST_TESTS, others)}."
-    if apart or not rows:
-        return
-    if all(row["outlier"] is None for row in rows):
-        few_nodes = max(row["nodes"] for row in rows) < LEAST_NODES
-        no_interval = "no test has enough trials for an interval"
-        why = f"fewer than {LEAST_NODES} nodes" if few_nodes else no_interval
-        yield f"Outliers unknown: {why}."
-        return
-    yield (
-        f"No outliers: no node is below {SLOW:g} or above {FAST:g} of the median of all nodes "
-        "with an interval that excludes 1."
-    )
+def _tests(rows: Sequence[Row]) -> Iterator[str]:
+    """Name tests, without steps where they stand for themselves, and of several nodes the nodes."""
+    wholes = [row for row in rows if row["whole"]] or rows
+    for name, of in grouped((name_of(row), row["bench"]) for row in wholes).items():
+        yield name + (f" of {listing(dict.fromkeys(of))}" if of[0] else "")
 
 
 def _how_near(row: Row) -> float:

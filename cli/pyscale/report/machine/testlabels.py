@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from pyscale.report.dictionary import labels
 from pyscale.wording import ABSENT, number
-from pyscale_stages.timing import Bottleneck
 
 Row = dict[str, Any]
 
@@ -19,59 +19,12 @@ class Explained(NamedTuple):
 
 MODES = {"cold": "cold", "warm": "warm", "direct": "past the page cache"}
 """How a test reads files, by the end of its name."""
-FORMATS = {"tiff": "TIFF", "mrc": "MRC", "eer": "EER"}
-CODECS = {
-    "mrc": "MRC, nothing to decode",
-    "tiff_none": "TIFF, nothing to decode",
-    "tiff_lzw": "TIFF, LZW",
-    "tiff_zlib": "TIFF, zlib",
-    "tiff_zstd": "TIFF, zstd",
-    "tiff_jpeg2000": "TIFF, JPEG 2000",
-    "eer": "EER",
-}
+CODECS = labels("codecs")
 """Of the stage `decompress`, by the name of the test."""
 UNCODED = {"mrc", "tiff_none"}
 """Those that hold pixels as they are: the control."""
-BOTTLENECKS: dict[Bottleneck, Explained] = {
-    "cpu": Explained(
-        "CPU cores",
-        "It depends most on the speed of a core and, with several threads, on their number.",
-    ),
-    "memory": Explained(
-        "memory bandwidth",
-        "It depends most on the bandwidth of main memory, which the cores share.",
-    ),
-    "gpu": Explained(
-        "GPU",
-        "It depends most on the GPU's 32-bit arithmetic and on its memory bandwidth.",
-    ),
-    "gpu_memory": Explained(
-        "GPU memory",
-        "It depends most on the GPU's memory bandwidth: it computes little per byte.",
-    ),
-    "pcie": Explained(
-        "PCIe transfer",
-        "It depends most on the link between main memory and the GPU: PCIe generation, lanes of "
-        "the slot, and latency of a transfer.",
-    ),
-    "allocation": Explained(
-        "memory allocation",
-        "It depends most on the operating system, or the GPU's driver, to allocate and free "
-        "memory.",
-    ),
-    "storage": Explained(
-        "storage",
-        "It depends most on the storage of the files, and on the network to it if it is not in "
-        "this node.",
-    ),
-    "metadata": Explained(
-        "file metadata",
-        "It depends most on how fast the filesystem creates, finds and removes names (its metadata "
-        "servers, if many nodes share it), hardly on its bandwidth.",
-    ),
-}
-"""Likely bottlenecks that stages declare (`timing.Bottleneck`): no findings, but the places to look
-first if a test is slow here and fast elsewhere."""
+BOTTLENECKS = {code: Explained(**own) for code, own in labels("bottlenecks").items()}
+"""Likely bottlenecks that stages declare (`timing.Bottleneck`)."""
 NOT_APPLICABLE = "not applicable"
 MEGA, GIGA = 1e6, 1e9
 _SCALES = {
@@ -114,18 +67,7 @@ def mode_of(test: str) -> str | None:
 def what_was_read(test: str) -> str:
     """Name the files that a test of the storage reads or writes, and in which order."""
     name = test if mode_of(test) is None else test.rpartition("_")[0]
-    if name.startswith("movie_read_"):
-        kind = name.removeprefix("movie_read_")
-        return f"Movies, {FORMATS.get(kind, kind)}"
-    return {
-        "particle_sequential_read": "Particles, in order",
-        "particle_random_read": "Particles, at random",
-        "cache_sequential_read": "Particles in the cache folder, in order",
-        "cache_random_read": "Particles in the cache folder, at random",
-        "parallel_read": "Particles, by readers at once",
-        "particle_write": "Particles, written",
-        "particle_cache_copy": "Particles, copied to the cache folder",
-    }.get(name, name.replace("_", " "))
+    return str(labels("reads").get(name, name.replace("_", " ")))
 
 
 def doubts(row: Row) -> list[str]:

@@ -18,10 +18,15 @@ MOST_COUNTS = 5
 OF = CONFIGURATIONS
 
 
-def overview(found: BottomLine, results: Results) -> dict[str, Any]:
-    """Lay out the rows of a bottom line, whose numbers are those of the configurations."""
+def overview(
+    found: BottomLine, results: Results, counts: Sequence[int] | None = None
+) -> dict[str, Any]:
+    """Lay out the rows of a bottom line, at some N, for a page and for a terminal alike.
+
+    Its numbers are those of the configurations.
+    """
     points = [one for line in found.stages for one in line.points]
-    counts = _counts(found.stages)
+    counts = _counts(found.stages) if counts is None else counts
     rows = []
     for line, curve in zip(found.stages, curves(results.configurations), strict=True):
         timed = {row["workers"]: row for row in curve.timed}
@@ -32,7 +37,7 @@ def overview(found: BottomLine, results: Results) -> dict[str, Any]:
         limit = {"limit": told[:head], "limit_more": told[head:].lstrip(" ,:")}
         rows.append(_row(line.name, times, counts, shown, speedup) | {"line": line} | limit)
     rows += _whole(found.total, counts) if found.total is not None else []
-    kinds = {one.ends for one in points}
+    kinds = {time["kind"] for row in rows for time in row["times"] if time}
     notes = (
         "Times: medians of the trials.",
         "Brackets: 95 % intervals." if "interval" in kinds else "",
@@ -47,11 +52,12 @@ def overview(found: BottomLine, results: Results) -> dict[str, Any]:
 
 def _whole(total: Total, counts: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Rows of all stages together, at the baseline and each at an N of its own."""
-    base = {"time": (number(total.wall_s),), "ends": (), "is_invalid": False}
+    base = {"time": (number(total.wall_s),), "ends": (), "kind": "", "is_invalid": False}
     times = [base if count == total.baseline_workers else None for count in counts]
     for mix in total.mixes or (None,):
         yield {
-            "name": f"{total.name}, {mix.name}" if mix else total.name,
+            "name": total.name,
+            "mix": mix.name if mix else "",
             "times": times,
             "speedup": (ratio(mix.speedup),) if mix else (),
             "at": f"{number(mix.wall_s)} s" if mix else "",
@@ -106,7 +112,8 @@ def _row(
 def _time(row: Row) -> dict[str, Any]:
     """Wall time of a stage at one N, with its interval or range."""
     time, *ends = OF.interval_cell(row, "wall_s", number)
+    kind = "interval" if ends else ""
     if not ends and row["repeats"] > 1:
         low, high = (OF.cell(row, f"wall_s_{end}") for end in ("min", "max"))
-        ends = [*low, " to ", *high]
-    return {"time": (time,), "ends": ends, "is_invalid": row["invalid"]}
+        ends, kind = [*low, " to ", *high], "range"
+    return {"time": (time,), "ends": ends, "kind": kind, "is_invalid": row["invalid"]}

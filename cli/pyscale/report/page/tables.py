@@ -61,7 +61,7 @@ def choices(found: Sequence[Curve], results: Results) -> Table | None:
         *OF.columns("workers", "wall_s", "speedup", "efficiency", "worker_seconds"),
         words("Confidence", lambda row: advice.confidence(row["choice"])),
     ]
-    return laid_out("The N to request", rows, columns)
+    return laid_out("What each asks for", rows, columns)
 
 
 def losses(found: Sequence[Curve], results: Results) -> Table | None:

@@ -24,7 +24,7 @@ def write_page(folder: Path, results: Results) -> Path:
     beside = machines_beside_references(results)
     machines = machine_viewer(beside) if beside else None
     tables = csv_texts(results)
-    data = {**page_data(drawn, datasets(results), compared), "tables": tables}
+    data = {**page_data(drawn, datasets(drawn), compared), "tables": tables}
     if beside and machines:
         data["machines"] = machines.data
         tables["machines"] = comparison_table(beside, machines.layout).write_csv()

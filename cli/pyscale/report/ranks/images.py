@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyscale.analysis.ranks.components import OBJECTIVE, TOTAL
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
+from pyscale.report.dictionary import labels
 from pyscale.report.page.values import Row
 from pyscale.wording import number, titled
 
-PROBLEMS = {
-    "colour_deblur": "colour deblurring",
-    "tomography_2d": "tomography in 2D",
-    "tomography_3d": "tomography in 3D",
-}
-NAMES = {
-    TOTAL: "iteration",
-    "gradient": "gradient",
-    "denoiser": "denoiser",
-    "communication": "exchange of the gradient",
-    "gather": "gathering of tiles",
-    "barrier": "waiting for other ranks",
-    OBJECTIVE: "objective",
-}
+NAMES = labels("components")
 """Every component as sentences, tables, legends and the tips of charts call it."""
 MILLI = 1e-3
 
@@ -53,7 +40,7 @@ def timed(points: Sequence[Row]) -> list[Row]:
 
 def problem(name: str | None) -> str:
     """Name a problem in words, with a capital."""
-    return titled(PROBLEMS.get(name or "", name or "reconstruction"))
+    return titled(labels("problems").get(name or "", name or "reconstruction"))
 
 
 def _title(row: Row) -> str:

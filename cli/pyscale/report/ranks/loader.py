@@ -1,57 +1,33 @@
-"""Loading patches in words: can storage feed the GPU, and with which settings."""
+"""Loading patches: can storage feed the GPU, and with which settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
 from typing import Any
 
 from pyscale.analysis.flags import flags_of, flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
-from pyscale.analysis.ranks.pareto import COMPARABLE, Advised
-from pyscale.analysis.trust import trust_in_loading
+from pyscale.analysis.trust import Basis, Trusted, judged
 from pyscale.report import laws, sentences
-from pyscale.report.page.values import LOADER, Cell, Row, cell_text
+from pyscale.report.answered import answers
+from pyscale.report.dictionary import labels
+from pyscale.report.page.values import Row
 from pyscale.report.ranks import loadertables as tables
-from pyscale.report.ranks.ranklabels import failed, named, places, ranks, trials_of
+from pyscale.report.ranks.ranklabels import named, places, trials_of
 from pyscale.report.results import Results
-from pyscale.report.section import (
-    Answer,
-    Answered,
-    Block,
-    Section,
-    beside,
-    doubts_of,
-    there,
-)
-from pyscale.wording import few, grouped, listing, number, percent, ratio
+from pyscale.report.section import Answer, Answered, Block, Section, beside, doubts_of, there
+from pyscale.wording import few, grouped, listing
 from pyscale_stages.loader.params import SHIPPED
+from pyscale_stages.wording import plural
 
 QUESTION = "Can storage feed the GPU?"
 DATASET = ("pool_size", "patches_per_slide", "patches_per_visit")
 """Settings of a dataset's factory."""
 DATALOADER = ("batch_size", "num_workers", "prefetch_factor", "pin_memory")
 """Settings of torch's DataLoader."""
-SHORT = {
-    "num_workers": "workers",
-    "pool_size": "pool",
-    "patches_per_slide": "slide",
-    "patches_per_visit": "visit",
-    "batch_size": "batch",
-    "prefetch_factor": "prefetch",
-    "pin_memory": "pinned",
-    "patch_px": "px",
-    "mpp": "mpp",
-    "tissue": "tissue",
-}
+SHORT = labels("settings")
 """Short names of settings; factory and reader are named by their values alone."""
-HEADS = {"yes": "Yes", "no": "No", "not sure": "Uncertain"}
-NOT_TOLD = "Unknown"
-HOW_TO_TELL = (
-    "Set `consumes_per_s = …` (patches per second and rank that training takes) or `consumer = "
-    "true` (measured with a small model) under `[stages.loader]` in `pyscale.toml`"
-)
 DELIVERED = {
     "same": "delivered the same patches: places and pixels have one checksum",
     "different": "delivered different patches: their rates are of different work",
@@ -69,37 +45,30 @@ def section(results: Results) -> Section | None:
         return None
     points, chosen = findings.points.to_dicts(), findings.chosen
     names = names_of(points)
-    entries = {row["stage"] for row in points}
-    many = "1 configuration" if len(entries) == 1 else f"{len(entries)} configurations"
     # One rank alone has nothing that the tables of configurations have not.
-    every_rank = findings.ranks.filter(findings.ranks["workers"] > 1).to_dicts()
-    laid_out = tables.of_ranks(named(every_rank, names))
+    every_rank = named(findings.ranks.filter(findings.ranks["workers"] > 1).to_dicts(), names)
     of_trials = flags_of_trials(configurations, [chosen["stage"]] if chosen else [])
-    trusted = trust_in_loading(findings, of_trials)
     rows = named(points, names)
-    said = (
-        *_for_fewer(findings),
-        *failed(points, names),
-        *same(points),
-        *_same_patches(findings, names),
-        *_measured_beside_inferred(points, names),
-        *_stragglers(points, names),
-    )
-    shown = (tables.rates(rows), tables.diversity(rows, findings.keep), tables.waits(rows))
+    first, fewer = _answers(findings, points, names)
     return Section(
         kind=findings.kind,
         nav="Loading patches",
         title=QUESTION,
         heading="Patch loading",
         subject="whether storage feeds the GPU",
-        ran=f"patch loading in {many} {trials_of(points)}",
-        answered=(Answered.of(QUESTION, _answers(findings), trusted),),
+        ran=f"patch loading in {plural(len(names), 'configuration')} {trials_of(points)}",
+        answered=(Answered.of(QUESTION, first, trust_in(findings, of_trials)),),
         blocks=(
             Block(
-                said=said,
-                tables=there(*shown),
+                said=(*fewer, *same(points), *_same_patches(findings, names)),
+                tables=there(
+                    tables.rates(rows), tables.diversity(rows, findings.keep), tables.waits(rows)
+                ),
             ),
-            Block(folded=there(laid_out), is_on_page_alone=len(every_rank) > MOST_RANKS),
+            Block(
+                folded=there(tables.of_ranks(every_rank)),
+                is_on_page_alone=len(every_rank) > MOST_RANKS,
+            ),
             *laws.of_ranks(findings.laws, names),
         ),
         short=there(tables.short(rows)),
@@ -115,24 +84,53 @@ def section(results: Results) -> Section | None:
         ),
         doubts=(
             *doubts_of(points, places(names)),
-            *sentences.doubts_of_trials(configurations, entries, points),
+            *sentences.doubts_of_trials(configurations, list(names), points),
         ),
     )
 
 
-def _answers(findings: LoaderFindings) -> Iterator[Answer]:
-    yield Answer("Feeds", "feeds", *_feeds(findings))
-    if findings.advice is not None:
-        yield Answer("Take", "settings", *_settings(findings, findings.advice))
-        yield Answer("Gives up", "given-up", *_given_up(findings, findings.advice))
+def trust_in(findings: LoaderFindings, of_trials: Sequence[str] = ()) -> Trusted:
+    """Judge the configuration that is advised."""
+    row, points = findings.chosen, findings.points
+    if row is None:
+        return judged((), compared=None, none_timed="no timed configuration")
+    failed = points.filter(points["patches_per_s"].is_null())["stage"].n_unique()
+    return judged(
+        [Basis("", flags_of(row), row["repeats"])],
+        of_trials=of_trials,
+        # All trials have one seed, and so the same patches.
+        compared=row["checksum"] is not None and row["repeats"] > 1,
+        none_timed="no timed configuration",
+        reasons=[f"{plural(failed, 'configuration')} failed"] if failed else [],
+        in_favour=["cold cache verified"] if row["cache_state"] == "verified-cold" else [],
+        of_rates=True,
+    )
 
 
-def _for_fewer(findings: LoaderFindings) -> Iterator[str]:
-    for one in reversed(findings.advised):
-        if one is not findings.advice:
-            told = (_settings(findings, one), _given_up(findings, one))
-            take, given_up = (cell_text((*head, *rest)) for head, rest in told)
-            yield f"Take {take} It gives up {given_up[:1].lower()}{given_up[1:]}"
+def _answers(
+    findings: LoaderFindings, points: Sequence[Row], names: Mapping[str, str]
+) -> tuple[tuple[Answer, ...], list[str]]:
+    """Answer for the most ranks, and advise in a sentence for fewer."""
+    row, first, varied = findings.chosen, findings.advice, varied_in(points)
+    advised = [one for one in findings.advised[::-1] if one is not first]
+    advised = [first, *advised] if first else advised
+    # Another configuration at this N may feed where the chosen one does not.
+    at_n = (one for one in points if row and one["workers"] == row["workers"])
+    able = [one for one in at_n if one["feeds"] == "yes"]
+    found = answers(
+        "loader",
+        row=row,
+        names=names,
+        advised=advised,
+        keep=findings.keep,
+        able=max(able, key=lambda one: float(one["patches_per_s"]), default=None),
+        settings=[", ".join(settings_of(one.row, varied)) for one in advised],
+        others=[few(names[other["stage"]] for other in one.as_fast) for one in advised],
+        varies_size=bool({"patch_px", "mpp"} & set(varied)),
+        needed=repeats_needed(),
+    )
+    fewer = zip(found[3::2], found[4::2], strict=True)
+    return found[:3], [f"{take.text} {given_up.text}" for take, given_up in fewer]
 
 
 def _same_patches(findings: LoaderFindings, names: Mapping[str, str]) -> Iterator[str]:
@@ -143,82 +141,6 @@ def _same_patches(findings: LoaderFindings, names: Mapping[str, str]) -> Iterato
     )
     for (which, verdict), counts in at_counts.items():
         yield f"{which} {DELIVERED[verdict]} (N = {listing(counts)})."
-
-
-def _feeds(findings: LoaderFindings) -> tuple[Cell, Cell]:
-    row = findings.chosen
-    if row is None:
-        return (NOT_TOLD,), (": no timed configuration.",)
-    rate, *interval = LOADER.interval_cell(row, "patches_per_s")
-    in_step = " in step" if row["workers"] > 1 else ""
-    delivered: Cell = (
-        *(": ", rate, " patches/s", *(interval or [" [no 95 % interval]"])),
-        f" measured{in_step} on {ranks(row['workers'])}",
-    )
-    if row["feeds"] is None:
-        return (NOT_TOLD,), (*delivered, f". {HOW_TO_TELL}.")
-    told = f" consumed ({row['consumer']})" if row["consumer"] else " consumed"
-    if row["feeds"] == "not sure" and row["patches_per_s_low"] is not None:
-        told += "; the consumption is inside the interval"
-    elif row["feeds"] == "not sure":
-        trials = "1 trial gives" if row["repeats"] == 1 else f"{row['repeats']} trials give"
-        told += f"; {trials} no interval, {repeats_needed()} are needed"
-    # Another configuration at this N may feed where the chosen one does not.
-    points = findings.points.to_dicts()
-    other: Cell = ()
-    able = [one for one in points if one["workers"] == row["workers"] and one["feeds"] == "yes"]
-    if able and row["feeds"] != "yes":
-        best = max(able, key=lambda one: float(one["patches_per_s"]))
-        name, fed = names_of(points)[best["stage"]], LOADER.cell(best, "patches_per_s")
-        other = ("; ", name, " would feed it with ", *fed, " patches/s")
-    consumed = LOADER.cell(row, "consumed_per_s")
-    return (HEADS[row["feeds"]],), (*delivered, " against ", *consumed, told, *other, ".")
-
-
-def _settings(findings: LoaderFindings, advised: Advised) -> tuple[Cell, Cell]:
-    """Name the fastest configuration that keeps the stated share of diversity."""
-    rows, row = findings.points.to_dicts(), advised.row
-    names = names_of(rows)
-    head = ", ".join(settings_of(row, varied_in(rows))) or names[row["stage"]]
-    slides = LOADER.cell(row, "effective_slides")
-    is_alone, where = _among(rows, row)
-    if is_alone:
-        return (head,), (f": the only timed one {where} (", *slides, " effective slides).")
-    others = few(names[one["stage"]] for one in advised.as_fast)
-    as_fast = ""
-    if others and row["patches_per_s_low"] is not None:
-        as_fast = f"; {others} may be as fast"
-    elif others:
-        proves = "1 trial does" if row["repeats"] == 1 else f"{row['repeats']} trials do"
-        as_fast = f"; {proves} not distinguish it from {others}"
-    return (head,), (
-        f": the fastest {where} that keeps {percent(findings.keep)} of the diversity (",
-        *slides,
-        f" effective slides, {percent(advised.keeps)} of the maximum){as_fast}.",
-    )
-
-
-def _given_up(findings: LoaderFindings, advised: Advised) -> tuple[Cell, Cell]:
-    rows, fastest = findings.points.to_dicts(), advised.fastest
-    if fastest == advised.row:
-        is_alone, where = _among(rows, fastest)
-        told = "no other was timed" if is_alone else "no measured one is faster"
-        return ("No speed",), (f": {told} {where}.",)
-    return (percent(advised.given_up),), (
-        f" of the speed: {names_of(rows)[fastest['stage']]} delivers ",
-        *LOADER.cell(fastest, "patches_per_s"),
-        " patches/s with ",
-        *LOADER.cell(fastest, "effective_slides"),
-        " effective slides.",
-    )
-
-
-def _among(rows: Sequence[Row], row: Row) -> tuple[bool, str]:
-    """Say whether no other was timed that can be compared with one, and among which it is."""
-    timed = [one for one in rows if one["patches_per_s"] is not None]
-    is_alone = sum(all(one[name] == row[name] for name in COMPARABLE) for one in timed) == 1
-    sizes = {"patch_px", "mpp"} & set(varied_in(rows))
-    return is_alone, f"on {ranks(row['workers'])}{' with patches of its size' if sizes else ''}"
 
 
 def to_paste(row: Row) -> tuple[tuple[str, str], ...]:
@@ -243,33 +165,6 @@ def same(points: Sequence[Row]) -> Iterator[str]:
     called = [f"{SHORT[name]} is {name}" for name in varied if name in SHORT]
     if called:
         yield f"In names of configurations, {listing(called)}."
-
-
-def _measured_beside_inferred(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
-    """State the measured rate over the inferred one, which others publish."""
-    over = "effective_over_inferred"
-    several = sorted((row for row in points if row[over] is not None), key=itemgetter(over))
-    if not several:
-        return
-    least, low, high = several[0], *(several[0][f"{over}_{end}"] for end in ("low", "high"))
-    sure = "" if None in (low, high) else f" (95 % interval {ratio(low)} to {ratio(high)})"
-    reach = f", the least, {ratio(several[-1][over])} at the most" if len(several) > 1 else ""
-    yield (
-        "Measured rate in step over the rate inferred from the slowest rank by itself, as others "
-        f"publish it: {ratio(least[over])}{sure} with "
-        f"{names[least['stage']]} at N = {least['workers']}{reach}. Below 1, ranks wait for each "
-        "other; above 1, waiting ranks may leave cores or storage to the slowest."
-    )
-
-
-def _stragglers(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
-    for name, row in named(points, names):
-        if "straggler" in flags_of(row):
-            yield (
-                f"{name} at N = {row['workers']}: rank {row['slowest_rank']} is slowest with "
-                f"{number(row['slowest_per_s'])} patches/s, {percent(row['straggling'])} below "
-                "the middle one."
-            )
 
 
 def names_of(points: Iterable[Row]) -> dict[str, str]:

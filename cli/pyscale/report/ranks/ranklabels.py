@@ -1,8 +1,8 @@
-"""Configurations of ranks in words: how many ranks and trials, and what failed."""
+"""Configurations of ranks in words: how many ranks and trials, and their doubts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyscale.analysis.flags import flags_of
 from pyscale.report.page.values import Row
@@ -30,14 +30,6 @@ def trials_of(points: Sequence[Row]) -> str:
 def named(rows: Iterable[Row], names: Mapping[str, str]) -> list[tuple[str, Row]]:
     """Put its name before every row."""
     return [(names[row["stage"]], row) for row in rows]
-
-
-def failed(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
-    """Name every configuration that failed, with its error."""
-    for name, row in named(points, names):
-        if row["error"]:
-            some = " in some trials" if row["repeats"] else ""
-            yield f"{name} at N = {row['workers']} failed{some}: {row['error']}"
 
 
 def places(names: Mapping[str, str]) -> Callable[[list[Row]], list[str]]:

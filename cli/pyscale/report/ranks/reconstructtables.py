@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyscale.analysis.ranks.components import COMPUTED, OBJECTIVE, TOTAL
-from pyscale.report.dictionary import Written
+from pyscale.report.dictionary import Written, labels
 from pyscale.report.page.values import (
     COMPONENTS,
     RECONSTRUCTIONS,
@@ -28,13 +28,6 @@ OF = RECONSTRUCTIONS
 DEVIATIONS = (
     *("gate_gradient", "gate_interior", "gate_border", "deviation_interior", "deviation_border"),
 )
-MEANS = {
-    "gradient": "physics of the rank's operators",
-    "denoiser": "of the rank's tiles",
-    "communication": "begun when all ranks were ready",
-    "gather": "begun when all ranks were ready",
-    "barrier": "until the slowest rank is ready",
-}
 SIGNALS = ("psnr", "psnr_interior", "psnr_border")
 
 
@@ -111,7 +104,7 @@ def components(points: Sequence[Row]) -> Table | None:
                 f"{titled(NAMES[name])} (ms)",
                 with_share(name),
                 "Mean of the ranks: median over iterations, and share of the time of all "
-                f"iterations; {MEANS[name]}",
+                f"iterations; {labels('component_means')[name]}",
             )
             for name in PARTS
         ),

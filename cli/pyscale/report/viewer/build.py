@@ -180,11 +180,6 @@ class Viewer(Record):
         }
 
     @property
-    def shows_more_than_results(self) -> bool:
-        """Whether there is something to compare, or a time to open into its parts."""
-        return len(self.columns) > 1 or any(row.part for row in self.rows)
-
-    @property
     def groups(self) -> dict[str, list[tuple[int, Row]]]:
         """Rows of every group, each with its place among all."""
         return grouped((row.group, (place, row)) for place, row in enumerate(self.rows))

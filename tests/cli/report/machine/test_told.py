@@ -7,10 +7,9 @@ import pytest
 
 from madeupmachine import made_up
 from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.analysis.trust import trust_in_tests
 from pyscale.report.machine import section as told
 from pyscale.report.machine.bench import benches
-from pyscale.report.machine.section import section
+from pyscale.report.machine.section import section, trust_in_tests
 from refusals import assert_said
 
 
@@ -32,12 +31,9 @@ def bench(one):
     return found
 
 
-def test_small_stacks_and_doubts_of_all_that_has_a_time_are_told(bench):
+def test_small_stacks_are_told_in_megabytes(bench):
     rows = [row | {"amount": 6.56e6} for row in bench.rows]
     assert_said(*told.scale(replace(bench, rows=rows)))
-    rows = [row | {"flags": [] if row["why_not"] else ["few-repeats"]} for row in bench.rows]
-    assert any(row["why_not"] for row in rows)
-    assert_said(*told.doubts(replace(bench, rows=rows)))
 
 
 def test_a_wrong_result_is_not_to_be_trusted(three):
@@ -49,7 +45,7 @@ def test_a_wrong_result_is_not_to_be_trusted(three):
 @pytest.mark.parametrize(
     ("repeats", "doubts", "told"),
     [
-        (6, [], ("yes", ("every result is right", "every test that ran has an interval"))),
+        (6, [], ("yes", ("every result is right", "6 trials of each"))),
         (6, ["disturbed"], ("with care", ("other work ran on the machine",))),
         (1, [], ("untested", ("only 1 trial",))),
     ],
@@ -62,7 +58,7 @@ def test_a_machine_is_trusted_but_for_other_work_on_it_and_few_trials(bench, rep
 
 def test_tests_without_a_known_result_are_not_called_right(bench):
     rows = [row | {"flags": [], "repeats": 6, "tolerance": None} for row in bench.rows]
-    assert trust_in_tests(rows).reasons == ("every test that ran has an interval",)
+    assert trust_in_tests(rows).reasons == ("6 trials of each",)
 
 
 def test_where_no_node_is_an_outlier_it_says_so(three):
@@ -72,4 +68,4 @@ def test_where_no_node_is_an_outlier_it_says_so(three):
         {"nodes": pl.lit(2), "outlier": pl.lit(None, pl.Boolean)},
     ):
         changed = replace(machine, nodes=machine.nodes.with_columns(**columns))
-        assert_said(section(replace(three, kinds=(changed,))).blocks[0].said[0])
+        assert_said(section(replace(three, kinds=(changed,))).answered[0].answers[0].text)

@@ -1,0 +1,393 @@
+"""Charts of grids, ranks and tests of a machine, from the tables of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from pyscale.analysis.grid.findings import GridFindings
+from pyscale.analysis.grid.parts import UNATTRIBUTED
+from pyscale.analysis.machine.findings import MachineFindings
+from pyscale.analysis.machine.nodes import FAST, SLOW
+from pyscale.analysis.ranks.components import TOTAL
+from pyscale.analysis.ranks.loader import LoaderFindings
+from pyscale.analysis.ranks.reconstruct import ReconstructFindings
+from pyscale.report.charts.chart import Chart, Row
+from pyscale.report.charts.marks import Marks, bars
+from pyscale.report.charts.overworkers import BARS
+from pyscale.report.grid.sweep import Sweep, ratio_title, sweeps
+from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches, timed
+from pyscale.report.machine.testlabels import (
+    CODECS,
+    MEGA,
+    MODES,
+    label,
+    mode_of,
+    what_was_read,
+)
+from pyscale.report.palette import CALL_PARTS, colour
+from pyscale.report.ranks.images import NAMES, images
+from pyscale.report.ranks.images import timed as timed_points
+from pyscale.report.ranks.loader import names_of, short, varied_in
+from pyscale.report.results import Results
+from pyscale.wording import phase
+from pyscale_stages.reconstruction import COMPONENTS
+
+ENDS = ("", "_low", "_high")
+OF_TRIALS = "Marks: medians over trials"
+
+
+def of_kinds(results: Results) -> Iterator[Chart | None]:
+    """Draw every chart of work beside stages over N."""
+    yield from of_grids(results)
+    yield from of_reconstructions(results)
+    if loader := results.of(LoaderFindings):
+        yield pareto(loader)
+    if machine := results.of(MachineFindings):
+        yield nodes(machine)
+        yield from of_tests(machine)
+
+
+def of_grids(results: Results) -> Iterator[Chart | None]:
+    """Times of a call over size, ratios with what they flatten at, and parts of a call."""
+    found = sweeps(results.every(GridFindings))
+    if not found:
+        return
+    columns = ("length_px", "megapixels", "throughput_mp_s", "first_s", "gpu_own_peak_bytes")
+    told = (*columns, "trials", "flags", "call_s", "each_s")
+    shared: dict[str, Any] = {
+        "along": "length_px",
+        "along_title": "Side of the image (px)",
+        "series": "line",
+        # Of any sweep, so that each has one colour everywhere.
+        "known": list(dict.fromkeys(line.name for sweep in found for line in sweep.lines)),
+        "is_joined": True,
+    }
+    grey = " Grey, hollow: other machines, on work of their own: compare shapes, not times."
+    others = [row for sweep in found for row in _elsewhere(sweep, results, columns)]
+    yield Marks(
+        id="sizetime",
+        title="Time over size",
+        note=f"{OF_TRIALS}, joined by device. {BARS}{grey if others else ''}",
+        axis=("Time of a call (s)", "Time per megapixel (s)"),
+        table="points",
+        rows=[row for sweep in found for row in _times(sweep, columns)],
+        seen=("curve", "line", *told),
+        value="call_s",
+        relative="each_s",
+        elsewhere=others,
+        **shared,
+    ).chart()
+    ratios = [
+        {"curve": sweep.name, "line": line.name}
+        | {n: row[n] for n in ("length_px", "base", "base_s", "value_s", "trials")}
+        | {f"ratio{end}": row[f"ratio{end}"] for end in ENDS}
+        for sweep in found
+        for line in sweep.compared
+        for row in line.ratios(sweep.measure)
+    ]
+    flat = list(_ceilings(found))
+    marks = Marks(
+        id="sizeratio",
+        title="Speedup over size",
+        note=f"{OF_TRIALS}' ratios; dashed at 1: as fast. {BARS}"
+        + (" Dotted line and band: what the ratio flattens at." if flat else ""),
+        axis=(ratio_title(line.base for sweep in found for line in sweep.compared),) * 2,
+        table="ratios",
+        rows=ratios,
+        seen=("curve", "line", "length_px", "ratio", "base", "base_s", "value_s", "trials"),
+        value="ratio",
+        scale="linear",
+        elsewhere=[row for row in others if row["ratio"] is not None],
+        **shared,
+    )
+    law = marks.law("ceilings") if flat else []
+    yield marks.chart([marks.across("1"), *law], ceilings=flat)
+    parts: list[Row] = [
+        {"curve": sweep.name, "line": line.name, "order": order}
+        | {"panel": line.name if len(found) == 1 else f"{sweep.name}: {line.name}"}
+        | {n: row[n] for n in ("length_px", "part", "part_s", "share", "part_ratio")}
+        for sweep in found
+        for line in sweep.lines
+        for point in line.points
+        for order, row in enumerate(point["parts"])
+        if row["part_s"] > 0
+    ]
+    names = list(dict.fromkeys(row["part"] for row in parts))
+    yield bars(
+        "callparts",
+        "What a call consists of",
+        "One call, the median of each part; stacked from the axis in the order of the legend.",
+        [row | {"part": phase(row["part"])} for row in parts],
+        axis=("Seconds of a call", "Share of a call"),
+        parts={
+            phase(name): f"part-{name}" if name == UNATTRIBUTED else f"call-{i % len(CALL_PARTS)}"
+            for i, name in enumerate(names)
+        },
+        table="parts",
+        value="part_s",
+        relative="share",
+        seen=("part_s", "share", "part_ratio"),
+        along="length_px",
+        along_title="Side of the image (px)",
+    )
+
+
+def _times(sweep: Sweep, columns: Iterable[str]) -> Iterator[Row]:
+    """Points of a sweep with the time of a call, and of each megapixel of it."""
+    for line in sweep.lines:
+        for row in line.timed(sweep.measure):
+            calls = {f"call_s{end}": row[f"{sweep.measure}_s{end}"] for end in ENDS}
+            yield {
+                "curve": sweep.name,
+                "line": line.name,
+                **{name: row[name] for name in (*columns, "trials", "flags")},
+                **calls,
+                **{
+                    f"each_s{end}": None if at is None else at / row["megapixels"]
+                    for end, at in zip(ENDS, calls.values(), strict=True)
+                },
+                "ratio": row["ratio"] and row["ratio"]["ratio"],
+            }
+
+
+def _elsewhere(sweep: Sweep, results: Results, columns: Iterable[str]) -> Iterator[Row]:
+    """Times and ratios of other machines, beside a sweep."""
+    for reference, grid in results.beside.get("grid", ()):
+        told = {"curve": sweep.name, "title": reference.title, "source": reference.source}
+        yield from (row | told for other in sweeps([grid]) for row in _times(other, columns))
+
+
+def _ceilings(found: list[Sweep]) -> Iterator[Row]:
+    """Where ratios end that flatten, at the smallest and the largest size that was measured."""
+    for sweep in found:
+        for line in sweep.compared:
+            one = line.ceilings.get(sweep.measure)
+            if one is not None and one.shape == "flattens":
+                ends = {"ratio": one.ceiling, "ratio_low": one.low, "ratio_high": one.high}
+                for length_px in (one.smallest_px, one.largest_px):
+                    yield {"curve": sweep.name, "line": line.name, "length_px": length_px, **ends}
+
+
+def of_reconstructions(results: Results) -> Iterator[Chart | None]:
+    """What each component of an iteration gains over ranks, and what it takes."""
+    order = (TOTAL, *COMPONENTS)
+    known = [NAMES[name] for name in order]
+    columns = (
+        *("workers", "baseline_workers", "speedup", "speedup_low", "speedup_high"),
+        *("efficiency", "normalised_efficiency", "seconds", "share", "flags"),
+    )
+    rows = [
+        {"curve": point["name"], "panel": point["name"], "part": NAMES[name]}
+        | {column: point["components"][name][column] for column in columns}
+        for found in results.every(ReconstructFindings)
+        for point in timed_points(images(found))
+        for name in order
+    ]
+    seen = ("efficiency", "normalised_efficiency", "seconds", "share", "flags")
+    marks = Marks(
+        id="components",
+        title="Speedup of each component over ranks",
+        note=f"{OF_TRIALS}' ratios, side by side at each N; dashed: ideal. N0 are the fewest ranks "
+        f"that ran. {BARS}",
+        axis=("Speedup over N0",) * 2,
+        table="reconstruct",
+        rows=[row for row in rows if row["speedup"]],
+        seen=("curve", "part", "workers", "speedup", *seen),
+        value="speedup",
+        scale="log2",
+        along_title="Ranks N",
+        series="part",
+        known=known,
+        is_aside=True,
+    )
+    yield marks.chart([marks.level("datum.workers / datum.baseline_workers")])
+    yield bars(
+        "componentshares",
+        "What an iteration consists of",
+        "Shares of the time of all ranks in iterations; what is missing up to the whole is in no "
+        "component.",
+        [row for row in rows if row["share"] and row["part"] != NAMES[TOTAL]],
+        axis=("Share of ranks' time",) * 2,
+        parts={name: f"curve-{place}" for place, name in enumerate(known)},
+        table="reconstruct",
+        value="share",
+        relative="share",
+        seen=("seconds", "share"),
+        along_title="Ranks N",
+    )
+
+
+def pareto(loader: LoaderFindings) -> Chart | None:
+    """Every configuration of a loader by its diversity and by what it delivers."""
+    every = loader.points.to_dicts()
+    names, varied = names_of(every), varied_in(every)
+    columns = (
+        *("workers", "effective_slides", "on_front", "keeps_diversity", "consumed_per_s"),
+        *("patches_per_s", "patches_per_s_low", "patches_per_s_high", "flags"),
+    )
+    sizes = [name for name in ("patch_px", "mpp") if name in varied]
+    rows = [
+        {"curve": ", ".join((f"N = {row['workers']}", *short(row, sizes)))}
+        | {"configuration": names[row["stage"]], "line": _line(row, "factory" in varied)}
+        | {column: row[column] for column in columns}
+        for row in sorted(every, key=lambda row: row["num_workers"])
+        if row["on_front"] is not None
+    ]
+    has_target = any(row["consumed_per_s"] is not None for row in rows)
+    marks = Marks(
+        id="loaderpareto",
+        title="Diversity against speed",
+        note=f"{OF_TRIALS} of the rate that all ranks reach in step. {BARS} Stepped line: the "
+        "front, beside which nothing that was measured is both faster and more diverse. Effective "
+        "slides: as many of equal share would make 1,000 patches of a rank as diverse."
+        + (" Dashed: what training takes, of all ranks." if has_target else ""),
+        axis=("Patches/s, all ranks in step",) * 2,
+        table="loader",
+        rows=rows,
+        seen=("configuration", "line", *columns[:5], "patches_per_s", "flags"),
+        value="patches_per_s",
+        scale="linear",
+        along="effective_slides",
+        along_title="Effective slides of all ranks",
+        kind="linear",
+        series="line",
+    )
+    best = marks.on(marks.data).transform_filter("datum.on_front")
+    # Between two points of the front lies nothing that was measured, and no promise of it.
+    front: dict[str, Any] = {"interpolate": "step-before", "strokeWidth": 1.3}
+    line = best.mark_line(**front, color=colour("quiet"))
+    return marks.chart([marks.across("datum.consumed_per_s"), line.encode(**marks.at())])
+
+
+def _line(row: Row, names_factory: bool) -> str:
+    count = row["num_workers"]
+    factory = f", {row['factory'].rpartition(':')[2]}" if names_factory else ""
+    return f"{count} loader process{'es' * (count != 1)}{factory}"
+
+
+def nodes(machine: MachineFindings) -> Chart | None:
+    """Every node's rates over the medians of all nodes."""
+    kinds = {"storage": "storage", "decompress": "decompression", "kernels": "compute"}
+    columns = ("node", "ratio", "ratio_low", "ratio_high", "outlier", "hardware")
+    marks = Marks(
+        id="machinenodes",
+        title="Node beside node",
+        note="Marks: a test each, its rate on this node over the median of all nodes (dashed). "
+        f"Rings: stands apart, below {SLOW:g} or above {FAST:g}, with an interval that leaves 1 "
+        "out.",
+        axis=("Of the median of all nodes",) * 2,
+        table="nodes",
+        rows=[
+            {"curve": "", "line": kinds.get(row["kind"], row["kind"]), "test": label(row)}
+            | {column: row[column] for column in columns}
+            for row in machine.nodes.to_dicts()
+        ],
+        seen=("node", "test", "ratio", "hardware"),
+        value="ratio",
+        scale="log2",
+        along="node",
+        kind="names",
+        series="line",
+        known=list(kinds.values()),
+    )
+    ring: dict[str, Any] = {"filled": False, "size": 170, "opacity": 1, "strokeWidth": 1.5}
+    apart = marks.on(marks.data).transform_filter("datum.outlier")
+    rings = apart.mark_point(**ring, color=colour("ink")).encode(**marks.at())
+    return marks.chart([marks.across("1")], [rings])
+
+
+def of_tests(machine: MachineFindings) -> Iterator[Chart | None]:
+    """Rates of storage, readers and codecs, and times of kernels; none of too many nodes."""
+    found = benches(machine)
+    if len(found) > MOST_BENCHES:
+        return
+    each = "each a process of its own"
+
+    def rates(name: str, of_bench: Callable[[Bench], Iterator[Row]], **how: Any) -> Chart | None:
+        columns = ("at_once", "cache", "iops", "repeats", "flags")
+        return Marks(
+            id=f"machine{name}",
+            axis=("MB/s",) * 2,
+            table="tests",
+            rows=[
+                {"curve": bench.name, "line": row["line"], "what": row.get("what")}
+                | {f"rate{end}": row[f"rate{end}"] and row[f"rate{end}"] / MEGA for end in ENDS}
+                | {column: row[column] for column in columns}
+                for bench in found
+                for row in timed(of_bench(bench))
+                if row["rate"] is not None
+            ],
+            seen=("line", "what", "rate", *columns),
+            value="rate",
+            series="line",
+            **how,
+        ).chart()
+
+    def is_parallel(row: Row) -> bool:
+        return str(row["test"]).startswith("parallel_read_")
+
+    yield rates(
+        "storage",
+        lambda bench: (
+            row
+            | {"what": what_was_read(row["test"])}
+            | {"line": MODES.get(mode_of(row["test"]) or "", "written")}
+            for row in (*bench.reads, *bench.writes)
+            # One reader in a process of its own: among the readers.
+            if row["at_once"] == 1 and row["step"] is None and not is_parallel(row)
+        ),
+        title="What one reader gets",
+        note=f"{OF_TRIALS}, {each}. A read is cold where its files were driven out of this node's "
+        f"page cache. {BARS}",
+        along="what",
+        kind="names",
+        known=[*MODES.values(), "written"],
+    )
+    yield rates(
+        "readers",
+        lambda bench: (
+            row | {"line": MODES[mode_of(row["test"]) or ""]}
+            for row in bench.reads
+            if is_parallel(row)
+        ),
+        title="Several readers at once",
+        note=f"{OF_TRIALS}, of all readers together, {each}. {BARS}",
+        along="at_once",
+        along_title="Readers at once",
+        is_joined=True,
+    )
+    yield rates(
+        "codecs",
+        lambda bench: (
+            row | {"line": CODECS.get(name, name)}
+            for name in bench.codecs
+            for row in bench.codec(name, "decode")
+        ),
+        title="Decoding over threads",
+        note=f"{OF_TRIALS}, of decoded pixels, from memory to memory, of all threads. {BARS}",
+        along="at_once",
+        along_title="Threads that decode",
+        is_joined=True,
+    )
+    columns = ("wall_s", "wall_s_low", "wall_s_high", "percent", "bottleneck", "flags")
+    yield Marks(
+        id="machinekernels",
+        title="Time of compute kernels",
+        note=f"{OF_TRIALS}, {each}, without first calls. {BARS}",
+        axis=("Time (s)",) * 2,
+        table="tests",
+        rows=[
+            {"curve": bench.name, "line": device, "test": row["test"]}
+            | {column: row[column] for column in columns}
+            # Of several nodes their ratios are drawn.
+            for bench in (found if len(found) == 1 else ())
+            for device, own in bench.kernels.items()
+            for row in timed(own)
+        ],
+        seen=("test", "line", "wall_s", "percent", "bottleneck", "flags"),
+        value="wall_s",
+        along="test",
+        kind="names",
+        series="line",
+    ).chart()
