@@ -8,8 +8,7 @@ from playwright.sync_api import expect
 
 from browser.drawn import downloaded
 from madeupmachine import SIZES, measured
-from pyscale.analysis.machine.comparison import machines_beside
-from pyscale.analysis.machine.sidebyside import CELL
+from pyscale.analysis.machine.beside import CELL, machines_beside
 from pyscale.report.comparison import ComparisonContext
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.several import Several, write_comparison

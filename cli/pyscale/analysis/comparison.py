@@ -7,8 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.align import align, by_labels
 from pyscale.analysis.drift import drifts
-from pyscale.analysis.judging import MARGIN, OTHER_WORK, Arms, compare_sides
+from pyscale.analysis.judging import MARGIN, OTHER_WORK, Arms
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 
@@ -54,13 +55,13 @@ def compared(
     random order; trials of blocks that only one side timed are left out. `verdict` is null where
     only one table has the configuration, and so are the columns of the other; see `judge`.
     """
-    sides = (_by_key(base_table), _by_key(new_table))
+    sides = [by_labels(table.select(*KEY, *_OF_A_SIDE), KEY) for table in (base_table, new_table)]
     unlike = set(other_work(base, new).select("stage", "workers").iter_rows())
     both = [key for key in sides[0] if key in sides[1]]
     # What differs is told by stage and N, whatever the device.
     other = {key: OTHER_WORK for key in both if (key[0], key[2]) in unlike}
     arms = _arms(base, new, paired=paired)
-    rows = compare_sides(
+    rows = align(
         KEY,
         sides,
         {key: arms.get(key, ([], [])) for key in both if key not in other},
@@ -92,13 +93,6 @@ def other_work(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
 
 
 _OF_A_SIDE = ("repeats", "wall_s", "flags", "invalid", "quality")
-
-
-def _by_key(table: pl.DataFrame) -> dict[tuple[Any, ...], dict[str, Any]]:
-    return {
-        tuple(row[column] for column in KEY): {name: row[name] for name in _OF_A_SIDE}
-        for row in table.to_dicts()
-    }
 
 
 def _arms(base: pl.DataFrame, new: pl.DataFrame, *, paired: bool) -> dict[tuple[Any, ...], Arms]:

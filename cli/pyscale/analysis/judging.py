@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pyscale.analysis.intervals import CONFIDENCE, Interval, repeats_needed, with_ends
+from pyscale.analysis.intervals import CONFIDENCE, Interval, repeats_needed
 from pyscale.analysis.ranktests import RankTest, of_arms, of_blocks
 
 MARGIN = 0.05
@@ -27,10 +27,6 @@ NO_RATIO = "no-ratio"
 """Reason where a number is 0 or negative in a trial of either side."""
 
 SIDES = ("base", "new")
-JUDGED = ("p_adjusted", "p_beyond", "verdict", "reason")
-"""What a table of comparisons has of a judgement, beside the ratio with its ends."""
-Key = tuple[Any, ...]
-Row = Mapping[str, Any]
 Arms = Sequence[Sequence[float]]
 """Samples of base and of new of what is judged, such as wall times of one configuration."""
 
@@ -135,40 +131,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
         reached = max(reached, min(1.0, (len(p_values) - rank) * p_values[place]))
         adjusted[place] = reached
     return adjusted
-
-
-def compare_sides(
-    names: Sequence[str],
-    sides: Sequence[Mapping[Key, Row]],
-    arms: Mapping[Key, Arms],
-    *,
-    order: Iterable[Key] = (),
-    family: Callable[[Key], Hashable] = lambda _key: None,
-    unlike: Mapping[Key, str] | None = None,
-    **how: Any,
-) -> list[dict[str, Any]]:
-    """Set what either of two sides has beside each other, with a verdict on what both have.
-
-    What a side tells of a key stands in columns that begin with `base_` and `new_`. All `arms` of
-    one `family` are judged together, as `judge` does `how`. `unlike` says why a key that both have
-    is not judged. Without `order` it is that of base, then of new.
-    """
-    judged: dict[Key, Judgement] = {}
-    for one in dict.fromkeys(map(family, arms)):
-        own = [key for key in arms if family(key) == one]
-        judged |= zip(own, judge([arms[key] for key in own], **how), strict=True)
-    rows = []
-    for key in order or dict.fromkeys(key for side in sides for key in side):
-        row: dict[str, Any] = dict(zip(names, key, strict=True))
-        for name, side in zip(SIDES, sides, strict=True):
-            row |= {f"{name}_{column}": value for column, value in side.get(key, {}).items()}
-        if (found := judged.get(key)) is not None:
-            row |= with_ends("ratio", found.ratio, found.interval)
-            row |= {name: getattr(found, name) for name in JUDGED}
-        elif unlike and key in unlike:
-            row["reason"] = unlike[key]
-        rows.append(row)
-    return rows
 
 
 class _PValues(NamedTuple):

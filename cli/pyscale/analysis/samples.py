@@ -9,13 +9,13 @@ from typing import Any, Literal
 import polars as pl
 
 from pyscale.analysis.aggregate import median_rate
+from pyscale.analysis.align import align
 from pyscale.analysis.judging import (
     MARGIN,
     NO_RATIO,
     OTHER_DIRECTION,
     OTHER_UNIT,
     OTHER_WORK,
-    compare_sides,
 )
 from pyscale.analysis.ranks.components import EVERY, column
 from pyscale.analysis.ranks.loader import loader_trials
@@ -144,7 +144,7 @@ def compared_samples(
     both = [key for key in keys if all(key in side for side in sides)]
     why_not = {key: _why_unlike(*(side[key] for side in sides)) for key in both}
     alike = [key for key, reason in why_not.items() if reason is None]
-    rows = compare_sides(
+    rows = align(
         KEY,
         tuple({key: _told(key, told) for key, told in side.items()} for side in sides),
         {key: tuple(_costs(side[key]) for side in sides) for key in alike},

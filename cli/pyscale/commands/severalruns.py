@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
-from pyscale.analysis.machine.comparison import machines_beside
+from pyscale.analysis.machine.beside import machines_beside
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.samples import compared_samples, samples

@@ -147,7 +147,7 @@ def _checked_tests(table: pl.DataFrame, path: Path) -> pl.DataFrame:
             raise UserError(f"{path} has no column {name!r}: a table of tests needs {needed}")
     own = {name: kind for name, kind in TEST_TABLE.items() if name in table.columns}
     try:
-        found = table.cast(own)
+        found = table.with_columns(pl.col(name).cast(kind) for name, kind in own.items())
     except PolarsError as error:
         raise UserError(
             f"{path} has a cell that is not a number ({str(error).splitlines()[0]}): write "

@@ -148,10 +148,11 @@ def _of_sizes(
     plan: Plan, tables: Tables, trials: pl.DataFrame, caveats: tuple[str, ...]
 ) -> _Content | None:
     """Take the times of calls by device and size; None where there are none of one worker."""
-    names, sizes = {}, {}
+    names: dict[str, str] = {}
+    sizes: dict[str, Any] = {}
     for family, points in points_of(tables.tasks, list(plan.suite.stages)).items():
-        told = {s: {axis: _pathless(it) for axis, it in p.items()} for s, p in points.items()}
-        series = series_of(told, without=("device", SIZE))
+        named = {s: {axis: _pathless(it) for axis, it in p.items()} for s, p in points.items()}
+        series = series_of(named, without=("device", SIZE))
         names |= {stage: f"{family}, {own}" if own else family for stage, own in series.items()}
         sizes |= {stage: point[SIZE] for stage, point in points.items() if SIZE in point}
     timed = samples(tables.calls, trials).filter(workers=1).filter(pl.col("stage").is_in([*sizes]))
@@ -173,7 +174,7 @@ def _of_sizes(
         wall_s="time_s",
         repeat="block",
     )
-    told = {
+    told: dict[str, Iterable[Any]] = {
         "device": devices.values(),
         "cores of a worker": [plan.threads_of(trial) for trial in own],
         **{words: [t.params.get(name) for t in own] for name, words in CONDITIONS.items()},

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.grid.findings import GridFindings
-from pyscale.analysis.machine.sidebyside import device_names
+from pyscale.analysis.machine.beside import device_names
 from pyscale.analysis.ranks.components import COMPUTED, TOTAL, published_scaling
 from pyscale.analysis.ranks.loader import SETTINGS
 from pyscale.analysis.referencemodel import GPUS, NUM_WORKERS, WORKERS, Loaded, Referred

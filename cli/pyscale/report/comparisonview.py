@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pyscale.analysis.flags import LETTERS, SENTENCES
 from pyscale.analysis.judging import SIDES
-from pyscale.analysis.machine.comparison import OF_RATES
+from pyscale.analysis.machine.beside import OF_RATES
 from pyscale.report.comparison import (
     ComparisonContext,
     VersionComparison,

@@ -18,7 +18,7 @@ from pyscale.analysis.judging import (
     SIDES,
 )
 from pyscale.analysis.judging import reasons as reasons_of
-from pyscale.analysis.machine.comparison import WHY_NOT
+from pyscale.analysis.machine.beside import WHY_NOT
 from pyscale.analysis.samples import MEASURED, MEASURES, TITLE, is_primary
 from pyscale.report.viewer.machines import group_of, name_of
 from pyscale.wording import ABSENT, INVALID, at_each_n, listing, ratio, titled

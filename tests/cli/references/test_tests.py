@@ -4,9 +4,8 @@ import polars as pl
 import pytest
 
 from madeupmachine import made_up
-from pyscale.analysis.machine.comparison import machine_speedups
+from pyscale.analysis.machine.beside import MachineSide, machine_speedups, machines_side_by_side
 from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.analysis.machine.sidebyside import MachineSide, machines_side_by_side
 from pyscale.analysis.referencemodel import Loaded
 from pyscale.errors import UserError
 from pyscale.references.files import read_reference, shipped_folder

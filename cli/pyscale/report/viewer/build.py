@@ -10,10 +10,10 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import Field
 
+from pyscale.analysis.align import Beside
 from pyscale.analysis.causes import Limits
-from pyscale.analysis.machine.comparison import OF_RATES
-from pyscale.analysis.machine.sidebyside import MachineSide
-from pyscale.analysis.sidebyside import Beside, Side, stages_beside
+from pyscale.analysis.machine.beside import OF_RATES, MachineSide
+from pyscale.analysis.sidebyside import Side, stages_beside
 from pyscale.planning.runfacts import HARDWARE
 from pyscale.report.machine.testlabels import not_applicable, rate_parts
 from pyscale.wording import ABSENT, coarse, grouped, number

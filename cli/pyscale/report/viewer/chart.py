@@ -10,7 +10,6 @@ from altair.utils.schemapi import debug_mode
 from pyscale.report.charts.chart import Chart, config, layered
 from pyscale.report.palette import colour, curve_colours
 from pyscale.report.viewer.build import Viewer
-from pyscale.wording import grouped, interval, number
 
 DATASET = "side-by-side"
 HEIGHT_PX = 130
@@ -45,7 +44,7 @@ def bars(viewer: Viewer) -> tuple[Chart, list[dict[str, Any]]]:
     return Chart(
         id="side-by-side",
         title="Wall time of each run",
-        description=f"{NOTE} {_told(rows)}",
+        description=f"{NOTE} The table below has every number.",
         spec=spec,
     ), rows
 
@@ -54,14 +53,16 @@ def _spec(letters: list[str]) -> dict[str, Any]:
     x = alt.X("workers:O", title="Workers N", axis=alt.Axis(labelAngle=0))
     offset = alt.XOffset("run:N", sort=letters, scale=alt.Scale(domain=letters, paddingInner=0.12))
     tooltip = [
-        alt.Tooltip(f"{field}:N", title=title)
-        for field, title in {
-            "name": "Run",
-            "curve": "Stage",
-            "workers": "Workers N",
-            "wall": "Wall time",
-            "repeats": "Timed trials",
-        }.items()
+        alt.Tooltip(field, title=title, format=form)
+        for field, title, form in (
+            ("name:N", "Run", ""),
+            ("curve:N", "Stage", ""),
+            ("workers:N", "Workers N", ""),
+            ("wall_s:Q", "Wall time (s)", ".3~r"),
+            ("low:Q", "At least (s)", ".3~r"),
+            ("high:Q", "At most (s)", ".3~r"),
+            ("repeats:Q", "Timed trials", ""),
+        )
     ]
     own = alt.Chart(alt.NamedData(name=DATASET)).transform_filter("datum.curve == panel")
     layers = [
@@ -101,19 +102,10 @@ def _rows(viewer: Viewer) -> list[dict[str, Any]]:
             "low": cell.wall_s_low,
             "high": cell.wall_s_high,
             "top": cell.wall_s_high or cell.wall_s,
-            "wall": f"{interval(dict(cell), 'wall_s', number)} s",
-            "repeats": str(cell.repeats),
+            "repeats": cell.repeats,
         }
         for row in viewer.rows
         if row.curve is not None and not row.part
         for column, cell in zip(viewer.columns, row.cells, strict=True)
         if cell is not None and cell.wall_s is not None
     ]
-
-
-def _told(rows: list[dict[str, Any]]) -> str:
-    told = grouped(
-        (f"{row['curve']} at N = {row['workers']}", f"{row['run']} {number(row['wall_s'])} s")
-        for row in rows
-    )
-    return " ".join(f"{where}: {', '.join(found)}." for where, found in told.items())

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyscale.analysis.flags import SENTENCES
-from pyscale.analysis.machine.comparison import WHY_NOT
-from pyscale.analysis.machine.sidebyside import CELL, PROCESSOR
+from pyscale.analysis.machine.beside import CELL, PROCESSOR, WHY_NOT
 from pyscale.report.machine.testlabels import BOTTLENECKS
 from pyscale.report.viewer.build import Layout, SideBySide, Tag, Viewer, viewer_of
 from pyscale.wording import grouped

@@ -69,9 +69,9 @@ def against_first(several: Several) -> Iterator[Against]:
 
 def machines_against_first(several: Several) -> Iterator[Against]:
     """Compare every column of tests of the machine with the first."""
-    for place, column in enumerate(several.machines.columns if several.machines else ()):
-        table = several.machines and several.machines.pairs.get((0, place))
-        if table is not None:
+    found = several.machines
+    for place, column in enumerate(found.columns if found else ()):
+        if found and (table := found.pairs.get((0, place))) is not None:
             # Outputs and what differs are told of the runs.
             context = several.contexts[0].model_copy(update={"outputs": ()})
             yield Against(column, Compared(context, judged(tests=table)))

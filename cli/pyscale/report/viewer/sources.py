@@ -6,10 +6,9 @@ from collections.abc import Hashable, Iterator, Mapping
 
 import polars as pl
 
-from pyscale.analysis.machine.comparison import machines_beside
+from pyscale.analysis.machine.beside import MachineSide, machines_beside
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.processes import trial_medians
-from pyscale.analysis.machine.sidebyside import MachineSide
 from pyscale.analysis.referencemodel import NOT_TOLD, Reference, Referred
 from pyscale.analysis.sidebyside import Side
 from pyscale.planning.runfacts import hardware

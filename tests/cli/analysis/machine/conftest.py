@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from madeupmachine import TIMING
+from pyscale.analysis.machine.beside import MachineSide
 from pyscale.analysis.machine.processes import trial_medians
-from pyscale.analysis.machine.sidebyside import MachineSide
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.store.tables import timing_schema
 

@@ -2,8 +2,12 @@
 
 import pytest
 
-from pyscale.analysis.machine.comparison import compared_tests, machine_speedups, machines_beside
-from pyscale.analysis.machine.sidebyside import machines_side_by_side
+from pyscale.analysis.machine.beside import (
+    compared_tests,
+    machine_speedups,
+    machines_beside,
+    machines_side_by_side,
+)
 
 BYTES = {"amount": 100.0, "unit": "B"}
 SAME_SIZE = {"storage": "the same size"}

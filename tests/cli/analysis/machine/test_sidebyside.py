@@ -1,6 +1,6 @@
 """Tests of several machines beside each other."""
 
-from pyscale.analysis.machine.sidebyside import machines_side_by_side
+from pyscale.analysis.machine.beside import machines_side_by_side
 
 
 def test_gpus_stand_beside_each_other_whatever_their_names(new):

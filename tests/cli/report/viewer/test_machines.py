@@ -3,7 +3,7 @@
 import pytest
 
 from madeupmachine import SIZES, measured
-from pyscale.analysis.machine.comparison import machines_beside
+from pyscale.analysis.machine.beside import machines_beside
 from pyscale.report.comparison import ComparisonContext, conclusion, method
 from pyscale.report.judged import judged, not_judged
 from pyscale.report.viewer.build import SideBySide
