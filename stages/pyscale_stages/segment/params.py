@@ -46,6 +46,14 @@ class SegmentParams(StageParams):
         description="Tiles of a frame per network call; absent is 1 on a CPU, where that is "
         "faster, and 8 elsewhere",
     )
+    tile_px: int | None = Field(
+        None,
+        ge=32,
+        multiple_of=16,
+        description="Side of the tiles that Cellpose 3 cuts a frame into; absent is 224, as in its "
+        "training. One so large that it covers the frame computes fewer pixels for nearly the same "
+        "cells",
+    )
     normalise: bool = Field(
         True, description="Scale each frame so that its percentiles 1 and 99 become 0 and 1"
     )
