@@ -17,7 +17,6 @@ from pyscale.doctor.preflight import refuse
 from pyscale.doctor.slurm import UNANSWERED
 from pyscale.errors import UserError
 from pyscale.evaluation.cost import (
-    WAITS_MIN,
     Holding,
     holding,
     money,
@@ -108,19 +107,14 @@ def _show_cost(plan: Plan, site: Site) -> None:
         )
     else:
         talk("idle: cores and GPUs of the largest N that are held while fewer workers run")
-
-
-def _table(columns: Sequence[str]) -> Table:
-    """A table of numbers whose first column says of what."""
-    table = Table()
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", overflow="fold")
-    return table
+    talk("time: of the trials, without the waits of jobs in the queue")
 
 
 def _cost_table(cost: Holding, prices: Prices) -> Table:
-    columns = ["jobs", "core-hours used", "idle", "GPU-hours", "idle", *_money(prices)]
-    table = _table([*columns, *(f"time at {wait} min a job" for wait in WAITS_MIN)])
+    money_column = [f"money ({prices.currency})"] if prices.is_given else []
+    table = Table()
+    for column in ("jobs", "core-hours used", "idle", "GPU-hours", "idle", *money_column, "time"):
+        table.add_column(column, justify="left" if column == "jobs" else "right", overflow="fold")
     table.add_row(
         str(cost.jobs),
         f"{cost.used_core_hours:.1f}",
@@ -128,14 +122,9 @@ def _cost_table(cost: Holding, prices: Prices) -> Table:
         f"{cost.gpu_hours:.1f}",
         f"{cost.idle_gpu_hours:.1f}",
         *([_or_unknown(money(cost, prices), 2)] if prices.is_given else []),
-        *(duration(cost.lasts_s(wait)) for wait in WAITS_MIN),
+        duration(cost.work_s),
     )
     return table
-
-
-def _money(prices: Prices) -> list[str]:
-    """The column of what it costs, where there are prices."""
-    return [f"money ({prices.currency})"] if prices.is_given else []
 
 
 def _summary(plan: Plan, found: Sequence[Finding]) -> Table:

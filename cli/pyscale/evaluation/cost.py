@@ -1,4 +1,4 @@
-"""The cost of a run on a cluster: core-hours that are used and idle, money, time to the end."""
+"""The cost of a run on a cluster: core-hours that are used and idle, and money."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ NodeCores = Callable[[str | None], int | None]
 
 MARGIN_MIN = 5
 """What an allocation has beside the time limits of its tasks, for all that is not a task."""
-WAITS_MIN = (10, 60)
-"""Queue waits of a job that the time to the end is told for."""
 
 
 def money(cost: Holding, prices: Prices) -> float | None:
@@ -69,10 +67,6 @@ class Holding(Record):
     idle_gpu_hours: float
     work_s: float = Field(description="Time that the trials take, one after the other")
 
-    def lasts_s(self, wait_min: float) -> float:
-        """Time to the end of the run where each job waits so long."""
-        return self.work_s + 60 * wait_min * self.jobs
-
     @property
     def core_hours(self) -> float | None:
         """Used and idle; None where a whole node's cores are unknown."""
@@ -86,15 +80,8 @@ def holding(plan: Plan, site: Site, known_s: Mapping[str, float], node_cores: No
     last.
     """
     parts = [_holding(plan, site, one, known_s, node_cores) for one in held_trials(plan, site)]
-    idle = [part.idle_core_hours for part in parts if part.idle_core_hours is not None]
-    return Holding(
-        jobs=sum(part.jobs for part in parts),
-        used_core_hours=sum(part.used_core_hours for part in parts),
-        idle_core_hours=sum(idle) if len(idle) == len(parts) else None,
-        gpu_hours=sum(part.gpu_hours for part in parts),
-        idle_gpu_hours=sum(part.idle_gpu_hours for part in parts),
-        work_s=sum(part.work_s for part in parts),
-    )
+    columns = {name: [getattr(part, name) for part in parts] for name in Holding.model_fields}
+    return Holding(**{name: None if None in own else sum(own) for name, own in columns.items()})
 
 
 def _holding(

@@ -17,14 +17,8 @@ from pyscale_stages.contract import Record
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class ExpectedMeasure(Record):
-    """A number that a stage's output gives, and how far another may be from it."""
-
-    value: float = Field(allow_inf_nan=False, description="In the reference installation")
-    tolerance: float = Field(
-        ge=0, allow_inf_nan=False, description="Largest difference, to either side, that is right"
-    )
-    because: str = Field(min_length=1, description="What the tolerance comes from, as a clause")
+Bounds = dict[str, Annotated[float, Field(allow_inf_nan=False)]]
+"""By what a stage's check measures against the truth, and `objects`."""
 
 
 class ExpectedStage(Record):
@@ -39,9 +33,8 @@ class ExpectedStage(Record):
     outputs: dict[str, Sha256] = Field(
         min_length=1, description="Checksum of each file in the reference installation"
     )
-    measures: dict[str, ExpectedMeasure] = Field(
-        min_length=1, description="What its check measures against the truth, and `objects`"
-    )
+    at_least: Bounds = Field({}, description="Measures that may be no smaller")
+    at_most: Bounds = Field({}, description="Measures that may be no larger")
 
 
 class Installation(Record):
@@ -53,7 +46,7 @@ class Installation(Record):
 
 
 class Expected(Record):
-    """Results of the reference installation, with tolerances for others."""
+    """Results of the reference installation, with bounds for others."""
 
     reference: Installation = Field(description="The reference installation")
     dataset: str = Field(description="Name of the dataset in the registry")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from pyscale.planning.plan import Trial
@@ -11,14 +11,8 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
 from pyscale.store.records import TaskRecord
 from pyscale.store.taskfiles import RecordError, read_task
-from pyscale.validation.expected import (
-    Expected,
-    ExpectedMeasure,
-    ExpectedStage,
-    load_expected,
-    other_work,
-)
-from pyscale.validation.findings import Measure, StageFinding, ValidationFindings, Verdict
+from pyscale.validation.expected import Expected, ExpectedStage, load_expected, other_work
+from pyscale.validation.findings import StageFinding, ValidationFindings, Verdict
 
 OBJECTS = "objects"
 """Measure of how many cells, contacts or links an output holds."""
@@ -30,8 +24,7 @@ def validation_of(run: RunFolder) -> ValidationFindings | None:
     if suite.expected is None:
         return None
     expected = load_expected(suite.expected)
-    fed_by = {entry: tuple(step.inputs.values()) for entry, step in suite.stages.items()}
-    return judged(expected, measured_of(run), fed_by, _why_unfit(run, expected))
+    return judged(expected, measured_of(run), _why_unfit(run, expected))
 
 
 def _why_unfit(run: RunFolder, expected: Expected) -> str:
@@ -113,44 +106,32 @@ def _why_not(trial: Trial, records: Mapping[str, TaskRecord]) -> str:
     return f"{trial.id} has no record: its input is missing, or the run was interrupted"
 
 
-_GAPS = frozenset(["not run", "cannot say"])
-
-
 def judged(
-    expected: Expected,
-    measured: Mapping[str, MeasuredEntry],
-    fed_by: Mapping[str, Sequence[str]],
-    why_unfit: str = "",
+    expected: Expected, measured: Mapping[str, MeasuredEntry], why_unfit: str = ""
 ) -> ValidationFindings:
     """Judge every entry, and the whole by them.
 
-    An entry is wrong where a measure of any of its trials is off by more than its tolerance, was
-    not measured or is no number, or where its own trials disagree. It is identical where every
-    trial left the bytes of the reference.
+    An entry is identical where every trial left the bytes of the reference, and wrong where a
+    measure of any trial is beyond a bound, was not measured or is no number, or where its own
+    trials disagree.
     """
-    stages: dict[str, StageFinding] = {}
-    for entry, stage in expected.stages.items():
-        found = _stage(entry, stage, measured.get(entry), why_unfit)
-        # In the order of the pipeline, what feeds an entry is judged before it.
-        after = tuple(
-            source
-            for source in fed_by.get(entry, ())
-            if source in stages and stages[source].verdict == "wrong"
-        )
-        stages[entry] = found.model_copy(update={"after": after})
+    stages = tuple(
+        _stage(entry, stage, measured.get(entry), why_unfit)
+        for entry, stage in expected.stages.items()
+    )
     return ValidationFindings(
-        verdict=_whole([found.verdict for found in stages.values()]),
+        verdict=_whole({found.verdict for found in stages}),
         why=why_unfit,
         reference=expected.reference,
-        stages=tuple(stages.values()),
+        stages=stages,
     )
 
 
-def _whole(verdicts: Sequence[str]) -> Verdict:
+def _whole(verdicts: set[str]) -> Verdict:
     if "wrong" in verdicts:
         return "wrong"
-    judged_at_all = {"identical", "within tolerance"}.intersection(verdicts)
-    return "cannot say" if not judged_at_all or _GAPS.intersection(verdicts) else "right"
+    judged_at_all = verdicts & {"identical", "right"}
+    return "cannot say" if not judged_at_all or verdicts & {"not run", "cannot say"} else "right"
 
 
 def _stage(
@@ -163,46 +144,32 @@ def _stage(
         return StageFinding(entry=entry, verdict="not run", trials=0, why=measured.why_not)
     if why_unfit:
         return StageFinding(entry=entry, verdict="cannot say", trials=0, why=why_unfit)
-    measures = tuple(_measures(stage, trials))
+    beyond = tuple(dict.fromkeys(one for trial in trials for one in _beyond(stage, trial)))
     other_files = tuple(
         name
         for name, sha256 in stage.outputs.items()
         if any(trial.outputs.get(name) != sha256 for trial in trials)
     )
-    disagreeing = tuple(sorted({trial.workers for trial in trials if not trial.same}))
-    is_wrong = disagreeing or not all(measure.is_right for measure in measures)
-    right = "within tolerance" if other_files else "identical"
+    right = "right" if other_files else "identical"
     return StageFinding(
         entry=entry,
-        verdict="wrong" if is_wrong else right,
+        verdict="wrong" if beyond else right,
         trials=len(trials),
-        measures=measures,
+        beyond=beyond,
         other_files=other_files,
-        disagreeing=disagreeing,
         why=measured.why_not,
     )
 
 
-def _measures(stage: ExpectedStage, trials: Sequence[MeasuredTrial]) -> Iterator[Measure]:
-    """Every expected measure, of the trial where it is farthest from what is expected."""
-    for name, expected in stage.measures.items():
-        given = [(_number(trial.measures.get(name)), trial.workers) for trial in trials]
-        value, workers = max(given, key=lambda one: _off(one[0], expected))
-        yield Measure(
-            name=name,
-            workers=workers,
-            value=value,
-            expected=expected.value,
-            tolerance=expected.tolerance,
-            because=expected.because,
-            is_right=_off(value, expected) <= expected.tolerance,
-        )
-
-
-def _number(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _off(value: float | None, expected: ExpectedMeasure) -> float:
-    """How far a value is from the expected one; what is no number is near nothing."""
-    return math.inf if value is None else abs(value - expected.value)
+def _beyond(stage: ExpectedStage, trial: MeasuredTrial) -> list[str]:
+    """Say in a clause each what is wrong with the output of a trial."""
+    at = f"at N = {trial.workers}"
+    found = [] if trial.same else [f"its output {at} disagrees with the run's own baseline"]
+    for how, sign, bounds in (("at least", 1, stage.at_least), ("at most", -1, stage.at_most)):
+        for name, bound in bounds.items():
+            value = trial.measures.get(name)
+            # What is no number is within no bound.
+            if value is None or not math.isfinite(value) or sign * value < sign * bound:
+                is_ = "has no value" if value is None else f"is {value:.4g}"
+                found.append(f"{name} {is_} {at}, expected {how} {bound:g}")
+    return found

@@ -78,9 +78,9 @@ def test_gpus_idle_while_few_workers_run_and_never_in_jobs_of_other_stages(make)
     assert cost.jobs == 2
 
 
-def test_a_wait_is_paid_for_once_by_each_job(two):
+def test_a_job_takes_its_trials_one_after_the_other(two):
     cost = cost_of(two, hours=1)
-    assert (cost.jobs, cost.lasts_s(60)) == (1, 3 * HOUR_S)
+    assert (cost.jobs, cost.work_s) == (1, 2 * HOUR_S)
     # Trials that take longer than one job may need several.
     assert cost_of(two, hours=1, place=site(time_min=60, hold_limit_hours=1.5)).jobs == 2
     # Unknown ones last as long as their limits let them, in one job where that is submitted.
