@@ -48,11 +48,6 @@ class Raised(NamedTuple):
     is_decisive: bool = True
 
 
-def refused(reason: str) -> Trusted:
-    """Trust in an answer that there is not."""
-    return graded((), trials=0, compared=None, against=(reason,))
-
-
 def graded(
     raised: Iterable[Raised],
     *,
@@ -144,7 +139,7 @@ def judged(
     """
     timed = [row.trials for row in rows if row.trials]
     if not timed:
-        return refused(none_timed)
+        return graded((), trials=0, compared=None, against=(none_timed,))
     of_each = f"{plural(min(timed), 'trial')}{' of each' * (len(timed) > 1)}"
     return graded(
         [*map(Raised, of_trials), *_raised_by(rows, what, indecisive)],

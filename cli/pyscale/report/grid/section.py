@@ -14,7 +14,6 @@ from pyscale.report.curves import curves
 from pyscale.report.grid import tables
 from pyscale.report.grid.sweep import (
     DEVICE,
-    MEASURES,
     Line,
     Row,
     Sweep,
@@ -204,7 +203,8 @@ def _one_image(line: Line) -> Iterator[str]:
             gains = "loses time on" if one["ratio_high"] < 1 else "gains less from"
             yield (
                 f"A process for a single image of {size(one['length_px'])} {gains} "
-                f"{the(line.value)}: {MEASURES['fresh']} take {number(one['value_s'])} s, "
+                f"{the(line.value)}: building the model and the first call take "
+                f"{number(one['value_s'])} s, "
                 f"{ratio(one['ratio'])} times as fast as on {the(line.base)}; a later call is "
                 f"{ratio(other['ratio'])} times as fast."
             )

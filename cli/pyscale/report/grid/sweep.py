@@ -24,13 +24,6 @@ OF_LATER_CALLS = "median over calls after the first of their process, then over 
 OF_FIRST_CALLS = "median over trials of the first call of a process, with its one-time costs"
 OF_A_TABLE = "median of the times in the table, whose source defines what they include"
 """What the time of a call is."""
-MEASURES = {
-    "steady": "a later call",
-    "first": "the first call of a process",
-    "fresh": "building the model and the first call",
-    "published": "building the model and a call",
-}
-"""Timed calls, by the measure's name."""
 
 
 def named(value: str | None) -> str:
