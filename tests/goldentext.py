@@ -242,7 +242,7 @@ def figure_text(plot):
         parts.append(f"-- {type(layer.geom).__name__} {json_text(named)} {json_text(fixed)}")
         data = layer._data
         if hasattr(data, "columns"):
-            drawn = {"panel", *re.findall(r"\w+", " ".join(named.values()))}
+            drawn = {"curve", *re.findall(r"\w+", " ".join(named.values()))}
             # Of pandas as of polars, whose types would tell of pandas alone.
             columns = {
                 str(name): [_cell(value) for value in data[name]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,6 +29,24 @@ def atomic_path(final: Path) -> Iterator[Path]:
         # Where all went well it has its final name.
         with suppress(FileNotFoundError):
             temporary.unlink()
+
+
+@contextmanager
+def atomic_folder(final: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside `final`, which takes its place when the block succeeds."""
+    final.parent.mkdir(exist_ok=True)
+    temporary = final.with_name(f".{final.stem}.{token_hex(4)}.partial{final.suffix}")
+    try:
+        with naming(final):
+            yield temporary
+            for path in sorted(temporary.rglob("*"), reverse=True):
+                flush_to_disk(path)
+            if final.is_dir():
+                shutil.rmtree(final)
+            temporary.replace(final)
+            flush_to_disk(final.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_atomically(final: Path, text: str) -> None:

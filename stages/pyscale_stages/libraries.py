@@ -32,7 +32,7 @@ TORCH = "torch==2.13.0"
 MOST = ("numpy<2.1", "scipy<1.16")
 """What an environment with all stages can use: Cellpose 3 and ANTsPy set these limits."""
 OF_EXTRA: dict[str, tuple[str, ...]] = {
-    "register_denoise": ("antspyx==0.6.3", "pywavelets==1.9.0", "scikit-image==0.26.0"),
+    "register_denoise": ("antspyx==0.6.3", "pywavelets==1.9.0"),
     "segment": ("cellpose==3.1.1.3",),
     "segment_cellpose4": ("cellpose==4.2.1.1",),
     "contact": ("pyclesperanto==0.25.1",),

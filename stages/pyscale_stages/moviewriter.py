@@ -52,6 +52,16 @@ class PackedFrames:
         )
         self._pages = [zlib.compress(page.data) for page in wider]
 
+    def images(self) -> Iterator[Pixels]:
+        """Yield the frames that were added."""
+        for page in self._pages:
+            yield np.frombuffer(zlib.decompress(page), self._dtype).reshape(self._shape_yx)
+
+    @property
+    def shape_yx(self) -> tuple[int, ...]:
+        """Height and width of the frames that were added."""
+        return self._shape_yx
+
     def write(self, path: Path) -> None:
         """Write all frames."""
         write_pages(path, self._pages, (len(self._pages), *self._shape_yx), self._dtype)
@@ -117,10 +127,10 @@ def _strips(movie: Movie) -> Strips | None:
     """Find where each image of a movie begins, and of how many bytes it is."""
     import tifffile
 
-    if not movie.path.is_file() or movie.channel_axis == "sample":
+    if not movie.path.is_file() or movie.layout.has_samples or movie.reading.given:
         return None
     with tifffile.TiffFile(movie.path) as tiff:
-        series = tiff.series[movie.image]
+        series = tiff.series[movie.contents.image]
         pages = [page for page in series.pages if page is not None]
         # What pages have alike, all but the place of their bytes.
         first = series.keyframe
@@ -128,7 +138,7 @@ def _strips(movie: Movie) -> Strips | None:
             (first.compression, first.predictor, first.fillorder) == (ADOBE_DEFLATE, 1, 1)
             and (tiff.byteorder == "<") == (sys.byteorder == "little")
             and not first.is_tiled
-            and len(pages) == movie.n_frames * movie.images_per_frame
+            and len(pages) == movie.n_frames * movie.n_channels
             and all(len(page.dataoffsets) == 1 for page in pages)
         )
         if not as_written:

@@ -13,7 +13,7 @@ from typing import Generic
 
 from typing_extensions import TypeVar
 
-from pyscale_stages.atomic import atomic_path, write_atomically
+from pyscale_stages.atomic import atomic_folder, atomic_path, write_atomically
 from pyscale_stages.contract import AnySample, Phase, Stage, StageParams, TaskSpec, Window
 from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.hashing import fingerprint_of
@@ -195,6 +195,14 @@ class Task(Generic[Params_co]):
         with atomic_path(final) as temporary:
             yield temporary
         self.written.append(final)
+
+    @contextmanager
+    def writing_folder(self, name: str) -> Iterator[Path]:
+        """Yield a temporary folder, which appears as `name` when the block succeeds."""
+        final = self.output / name
+        with atomic_folder(final) as temporary:
+            yield temporary
+        self.written += sorted(file for file in final.rglob("*") if file.is_file())
 
     def write_window(self, frames: tuple[int, int], movie_frames: int) -> None:
         """Say beside the output which frames it holds, with how many objects, and of which movies.

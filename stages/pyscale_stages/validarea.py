@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
+from pyscale_stages.omezarr import is_zarr
 from pyscale_stages.wording import plural
 
 Mask = npt.NDArray[np.bool_]
@@ -20,7 +21,8 @@ VALID_FILE = "valid.ome.tif"
 def beside(frames: Path) -> Movie | None:
     """Open the valid area (uint8) beside a file of frames; None where there is none."""
     path = frames.parent / VALID_FILE
-    if not frames.is_file() or path == frames or not path.is_file():
+    is_output = frames.is_file() or is_zarr(frames)
+    if not is_output or path == frames or not path.is_file():
         return None
     area = Movie.open(path)
     if area.n_channels != 1 or area.dtype != np.uint8:

@@ -97,8 +97,19 @@ def of_one_measurement(task: Task, parts: str) -> list[tuple[Path, Window]]:
 
 
 def same_bytes(reference: Path, other: Path, names: Iterable[str]) -> bool:
-    """Whether the named files of two output folders are equal byte for byte."""
-    return all(cmp(reference / name, other / name, shallow=False) for name in names)
+    """Whether the named files, or folders of files, of two outputs are equal byte for byte."""
+    names = list(names)
+    listed = [
+        {file.relative_to(folder) for name in names for file in _files_at(folder / name)}
+        for folder in (reference, other)
+    ]
+    return listed[0] == listed[1] and all(
+        cmp(reference / name, other / name, shallow=False) for name in listed[0]
+    )
+
+
+def _files_at(path: Path) -> list[Path]:
+    return [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
 
 
 def folders_to_check(task: Task) -> tuple[Path, Path]:

@@ -8,6 +8,7 @@ import pytest
 import tifffile
 
 from movingsquares import write_bright_squares, write_moving_squares
+from pyscale_stages.reading import Reading
 from pyscale_stages.registry import load_stage
 from stagetasks import Bench
 
@@ -68,7 +69,7 @@ def with_nan(path):
         (Path.unlink, {}),
         (with_axes_zyx, {}),
         (with_nan, {}),
-        (None, {"axes": "TCYX"}),
+        (None, {"reading": Reading(axes="TCYX")}),
         (None, {"frames": (2, 9)}),
         (None, {"movie_frames": 9}),
     ],

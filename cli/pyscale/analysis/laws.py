@@ -143,14 +143,12 @@ def rank_fits(trials: pl.DataFrame, seconds: pl.Expr, scaling: ScalingKind) -> t
 
     `seconds` are those that all ranks together take for as much work at every N.
     """
+    found = []
     timed = trials.filter("valid").with_columns(_seconds=seconds)
-    return tuple(
-        RankFits(
-            str(stage),
-            **_both(*(own[name].to_list() for name in ("workers", "_seconds", "block")), scaling),
-        )
-        for (stage,), own in timed.group_by("stage", maintain_order=True)
-    )
+    for (stage,), own in timed.group_by("stage", maintain_order=True):
+        workers, wall_s, blocks = (own[name].to_list() for name in ("workers", "_seconds", "block"))
+        found.append(RankFits(str(stage), **_both(workers, wall_s, blocks, scaling)))
+    return tuple(found)
 
 
 def _both(

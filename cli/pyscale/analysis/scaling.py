@@ -48,9 +48,7 @@ def configurations(
     flagged at every N of their curve. Columns as docs/columns.md has them.
     """
     rows: list[dict[str, Any]] = []
-    drifting = {
-        tuple(getattr(found, column) for column in GROUP) for found in drifts if found.drifts
-    }
+    drifting = {tuple(getattr(found, column) for column in GROUP) for found in drifts}
     for key, curve in trials.group_by(GROUP, maintain_order=True):
         timed = curve.filter("valid")
         # Without any timed trial the fewest workers asked for are named.

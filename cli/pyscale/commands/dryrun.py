@@ -12,7 +12,7 @@ from rich.table import Table
 
 from pyscale.analysis.spending import Prices
 from pyscale.console import answer, talk
-from pyscale.doctor.disks import AMPLE, free_bytes, place, size_bytes
+from pyscale.doctor.disks import AMPLE, free_bytes, place
 from pyscale.doctor.preflight import refuse
 from pyscale.doctor.slurm import UNANSWERED
 from pyscale.errors import UserError
@@ -190,7 +190,7 @@ def _disk(plan: Plan) -> str:
     free = f"{decimal(free_bytes(runs))} free"
     if plan.movie is None or plan.suite.data == "slides":
         return f"a few MB of records in {runs}; {free}"
-    movie = size_bytes(plan.movie)
+    movie = plan.input_bytes
     copies = AMPLE + (len(plan.trials) if plan.settings["keep_outputs"] == "all" else 0)
     return f"at most about {decimal(copies * movie + RECORDS_BYTES)} in {runs}; {free}"
 

@@ -12,7 +12,7 @@ from pyscale.console import talk
 from pyscale.data.progress import TerminalReport, asked
 from pyscale.data.registry import SYNTH_FILE, SYNTH_MOVIE, Kind, load_registry, made_kind
 from pyscale.data.registry import Dataset as Entry
-from pyscale.data.verify import dataset_path, synthetic_kinds
+from pyscale.data.verify import dataset_path, name_and_file, synthetic_kinds
 from pyscale.errors import UserError, problems_told
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import OWN_STEP, Suite
@@ -84,7 +84,8 @@ def _brought(settings: Settings, suite: Suite | None, *, accept_terms: bool) -> 
     entry = registry.datasets.get(settings.data)
     own = synthetic_kinds(registry, settings.data_folder)
     kind = entry.kind if entry is not None else own.get(settings.data)
-    # Of a path only its pixels tell.
+    name, _ = name_and_file(settings.data, registry)
+    # Of a path, or of one file of a dataset, only its pixels tell.
     if kind is not None:
         _refuse_other_kind(settings.data, kind, suite)
     path = dataset_path(settings.data, registry, settings.data_folder)
@@ -94,7 +95,9 @@ def _brought(settings: Settings, suite: Suite | None, *, accept_terms: bool) -> 
 
         consent, report = None if accept_terms else asked, TerminalReport()
         fetcher = Fetcher(registry, settings.data_folder, settings.mirror, consent, report)
-        path = fetcher.ensure(settings.data)
+        path = fetcher.ensure(name)
+        if name != settings.data:
+            path = dataset_path(settings.data, registry, settings.data_folder) or path
     return path.resolve()
 
 

@@ -22,6 +22,7 @@ from pyscale.data.registry import (
 from pyscale.errors import A_FILE, FULL, READ_ONLY, Sayings, UserError, disk_errors_explained
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
+from pyscale_stages.framefiles import files_in
 from pyscale_stages.hashing import fingerprint_of, sha256_of
 
 _OTHER = "choose another --data-folder"
@@ -191,17 +192,41 @@ def dataset_path(name_or_path: str, registry: Registry, data_root: Path) -> Path
 
     A name of the registry comes first, then one of synthetic data, then a path of the user's
     own; a file that is named like a dataset is meant by `./NAME`. Looks at names, sizes and samples
-    only: reading the files would warm the page cache that a run is about to measure.
+    only: reading the files would warm the page cache that a run is about to measure. NAME/FILE is
+    one file of a dataset, as of a set of images.
     """
-    dataset = registry.datasets.get(name_or_path)
+    name, inside = name_and_file(name_or_path, registry)
+    dataset = registry.datasets.get(name)
     if dataset is not None:
-        whole = presence(name_or_path, dataset, data_root) == "here"
-        return data_root / name_or_path / dataset.movie if whole else None
+        if presence(name, dataset, data_root) != "here":
+            return None
+        movie = data_root / name / dataset.movie
+        return _file_of(name, movie, inside) if inside else movie
     kind = synthetic_kinds(registry, data_root).get(name_or_path)
     if kind is not None:
         return data_root / name_or_path / READS[kind]
     path = Path(name_or_path).expanduser()
     return path if path.exists() else None
+
+
+def name_and_file(data: str, registry: Registry) -> tuple[str, str]:
+    """Name of a dataset and of a file in it, or all of the text and nothing."""
+    name, _, inside = data.partition("/")
+    is_inside = data not in registry.datasets and name in registry.datasets and inside
+    return (name, inside) if is_inside else (data, "")
+
+
+def _file_of(name: str, movie: Path, inside: str) -> Path:
+    """A file of a dataset, whose movie is a folder or lies beside it."""
+    folder = movie if movie.is_dir() else movie.parent
+    path = folder / inside
+    if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
+        return path
+    files = [file.name for file in files_in(folder)]
+    more = f" and {len(files) - 3} more" if len(files) > 3 else ""
+    raise UserError(
+        f"{name} has no file {inside}: it holds {', '.join(files[:3])}{more} (in {folder})"
+    )
 
 
 def presence(name: str, dataset: Dataset, data_root: Path) -> Presence:

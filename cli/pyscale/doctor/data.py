@@ -8,7 +8,7 @@ from typing import Any
 
 from pyscale.data.ensure import reading_from
 from pyscale.data.registry import SYNTH_MOVIE, Registry, load_registry, made_kind
-from pyscale.data.verify import dataset_path, presence
+from pyscale.data.verify import dataset_path, name_and_file, presence
 from pyscale.doctor.examined import folder_of
 from pyscale.findings import Finding, ok, problem, refused, warning
 from pyscale.planning.plan import Plan, TrialInput
@@ -48,6 +48,7 @@ def _looked_at(plan: Plan, name: str, settings: Mapping[str, Any]) -> Finding:
 
 
 def _absent(name: str, registry: Registry, folder: Path) -> Finding:
+    name, _ = name_and_file(name, registry)
     dataset = registry.datasets.get(name)
     if dataset is None:
         return problem(

@@ -192,9 +192,3 @@ def nearest(path: Path) -> Path:
 def free_bytes(folder: Path) -> int:
     """Room on the disk of a folder that need not be there yet."""
     return disk_usage(nearest(folder.absolute())).free
-
-
-def size_bytes(movie: Path) -> int:
-    """Size of a movie, or of all files in its folder."""
-    files = movie.iterdir() if movie.is_dir() else (movie,)
-    return sum(file.stat().st_size for file in files if file.is_file())

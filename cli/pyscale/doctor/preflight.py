@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from pyscale.console import talk
 from pyscale.doctor.data import first_frame
-from pyscale.doctor.disks import FULL_DISK, out_of_nodes_sight, page_cache, place, room, size_bytes
+from pyscale.doctor.disks import FULL_DISK, out_of_nodes_sight, page_cache, place, room
 from pyscale.doctor.examined import absent_packages, distinct, folder_of, is_native
 from pyscale.doctor.gpu import devices
 from pyscale.doctor.machine import memory, thread_variables
@@ -80,7 +80,7 @@ def _looks(plan: Plan) -> Iterator[Finding]:
             yield from _native(trial, here=here)
     # Outputs are as large as a movie, and there are but times of patches that are loaded.
     if plan.movie is not None and plan.suite.data != "slides":
-        yield from room(folder_of(plan, "runs_folder"), size_bytes(plan.movie))
+        yield from room(folder_of(plan, "runs_folder"), plan.input_bytes)
     yield from thread_variables(os.environ, plan)
     if not here:
         yield from out_of_nodes_sight(plan)

@@ -15,6 +15,7 @@ from pyscale.report.page import pictures
 from pyscale.store.folder import RunFolder
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import AS_IT_IS, Movie
+from pyscale_stages.registry import load_stage
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -40,7 +41,9 @@ def _pictures(run: RunFolder) -> pictures.Pictures | None:
     segment = next((one for one in found if one.id in fed_by), found[0] if found else None)
     if segment is None:
         return None
-    labels = Movie.open(run.output(segment) / "labels.ome.tif")
+    stage = load_stage(segment.stage)
+    name = stage.output_with(stage.params.model_validate(segment.params))
+    labels = Movie.open(run.output(segment) / name)
     place = labels.n_frames // 2
     view = pictures.View(labels.shape_yx)
     asked = segment.params.get("channel")

@@ -13,6 +13,7 @@ from pyscale.planning.sites import Site
 from pyscale.planning.suite import TRUTH, EntryName, Suite
 from pyscale.planning.traits import DATA
 from pyscale_stages.contract import Device, Record
+from pyscale_stages.inputfiles import files_of
 from pyscale_stages.inventory import Inventory
 from pyscale_stages.reading import Reading
 from pyscale_stages.record import Whole
@@ -266,6 +267,14 @@ class Plan(Record):
     def files_by(self, trial: Trial) -> Reading | None:
         """The same, by which files are found; a program of the user's own may read any."""
         return None if load_stage(trial.stage).runs_outside else self.reading_of(trial)
+
+    @property
+    def input_bytes(self) -> int:
+        """Size of what is read of the run's data, or of all its files where no movie was opened."""
+        if self.inventory is not None:
+            return self.inventory.size_bytes
+        files = [] if self.movie is None else files_of(self.movie)
+        return sum(file.stat().st_size for file in files if file.is_file())
 
     @property
     def data_lines(self) -> list[str]:

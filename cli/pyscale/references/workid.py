@@ -50,7 +50,7 @@ def work_id_of(run: RunFolder) -> str:
     files = read_provenance(run.path).input_files
     work = {
         "input": sorted((file.size_bytes, file.sha256) for file in files),
-        "read": _chosen(plan.reading),
+        **_chosen(plan.reading),
         # In weak scaling only the work of each worker is the same at every N.
         "frames_per_worker" if sweep.is_weak else "frames": (
             sweep.frames_per_worker if sweep.is_weak else plan.movie_frames
@@ -59,7 +59,7 @@ def work_id_of(run: RunFolder) -> str:
             trial.entry: {
                 "stage": trial.stage,
                 "inputs": plan.suite.stages[trial.entry].inputs,
-                "params": trial.params,
+                "params": _params(trial),
                 **_own_data(plan, trial, files),
             }
             for trial in plan.scaling_trials
@@ -70,10 +70,19 @@ def work_id_of(run: RunFolder) -> str:
     return hashlib.sha256(json.dumps(work, sort_keys=True).encode()).hexdigest()
 
 
-def _chosen(reading: Reading | None) -> dict[str, str]:
-    """What was chosen of the files; which of them by its result, as their bytes count."""
-    given = {} if reading is None else reading.given
-    return {name: value for name, value in given.items() if name != "pattern"}
+def _chosen(reading: Reading | None) -> dict[str, Any]:
+    """What was chosen of the files; which of them shows in their bytes."""
+    given: dict[str, Any] = {} if reading is None else dict(reading.given)
+    given.pop("pattern", None)
+    axes = given.pop("axes", None)
+    # Work that was measured when axes alone could be chosen has the fingerprint that it had.
+    return {"axes": axes, **({"read": given} if given else {})}
+
+
+def _params(trial: Trial) -> dict[str, Any]:
+    """Parameters; the only format that outputs once had is no choice."""
+    usual = ("output_format", "ome-tiff")
+    return {name: value for name, value in trial.params.items() if (name, value) != usual}
 
 
 def _own_data(plan: Plan, trial: Trial, files: Iterable[InputFile]) -> dict[str, Any]:
@@ -86,6 +95,6 @@ def _own_data(plan: Plan, trial: Trial, files: Iterable[InputFile]) -> dict[str,
         "data": sorted(
             (file.size_bytes, file.sha256) for file in files if file.name.startswith(folder)
         ),
-        "read": _chosen(own.reading),
+        **_chosen(own.reading),
         "frames": own.frames,
     }

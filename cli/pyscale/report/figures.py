@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,20 +17,27 @@ import pandas as pd
 import plotnine as p9
 
 from pyscale.analysis.grid.findings import GridFindings
-from pyscale.analysis.ranks.components import TOTAL
-from pyscale.analysis.ranks.loader import LoaderFindings
-from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.errors import UserError
 from pyscale.report.curves import Curve, timed_curves
-from pyscale.report.grid.sweep import sweeps
+from pyscale.report.drawnrows import (
+    COMPONENT_NAMES,
+    LABELS,
+    Row,
+    component_rows,
+    configuration_rows,
+    lines_of,
+    loader_rows,
+    loss_rows,
+    point_rows,
+    ratio_rows,
+    trial_rows,
+)
+from pyscale.report.grid.sweep import Sweep, ratio_title, sweeps
 from pyscale.report.palette import CURVES, IDEAL, INVALID, PARTS, SINGLE
-from pyscale.report.ranks.images import NAMES, images, timed
 from pyscale.report.results import Results
 from pyscale.wording import phase
 from pyscale_stages.atomic import atomic_path, write_atomically
-from pyscale_stages.reconstruction import COMPONENTS
 
-Rows = list[dict[str, Any]]
 Scales = Literal["fixed", "free_y"]
 CAPTIONS = "figure_captions.md"
 FORMATS: dict[str, dict[str, Any]] = {
@@ -42,13 +49,11 @@ FORMATS: dict[str, dict[str, Any]] = {
 WIDTH_MM, PANEL_MM, LETTER_MM, LINE_MM, MM_PER_INCH = 180, 50, 1.6, 4.5, 25.4
 """Two columns of a journal, the height of a panel, and the room of a letter and of a line."""
 POINTS, SMALL_POINTS = 8, 7
-MOST_TICKS, STEPS = 10, 32
+MOST_TICKS = 10
 IDEAL_LINE: dict[str, Any] = {"linetype": "dashed", "color": IDEAL, "size": 0.5}
 CROSS: dict[str, Any] = {"color": INVALID, "shape": "x", "size": 2.4, "stroke": 0.9}
 MARKS = ("o", "s", "^", "D", "P", "v", "X")
 """As `palette.SHAPES`, in the words of matplotlib."""
-LABELS = ("pool_size", "patches_per_slide", "patches_per_visit", "batch_size")
-"""Settings of a loader that label a mark on the front, where they differ."""
 
 
 class NothingToDrawError(UserError):
@@ -59,81 +64,52 @@ def wall_time(results: Results) -> p9.ggplot:
     """Draw wall times of trials and configurations against N."""
     about = results.about_workers()
     found = timed_curves(about.configurations)
-    trials = [
-        row | {"panel": curve.name}
-        for curve in found
-        for row in curve.select(about.trials).filter("valid").to_dicts()
-    ]
     single: dict[str, Any] = {"color": SINGLE, "size": 0.9, "stroke": 0}
-    dots = p9.geom_point(p9.aes("workers", "wall_s"), _table(trials, found), **single)
+    trials = _table(trial_rows(found, about.trials))
+    dots = p9.geom_point(p9.aes("workers", "wall_s"), trials, **single)
     return _over_n(found, "wall_s", "Wall time (s)", dots, scales="free_y")
 
 
 def speedup(results: Results) -> p9.ggplot:
     """Draw the speedup over the baseline against N."""
-    found = timed_curves(results.about_workers().configurations)
-    return _over_n(found, "speedup", "Speedup")
+    return _over_n(timed_curves(results.about_workers().configurations), "speedup", "Speedup")
 
 
 def _over_n(
     found: Sequence[Curve], column: str, title: str, *below: Any, scales: Scales = "fixed"
 ) -> p9.ggplot:
     """Draw a column of the configurations, a panel a curve, from 0 and beside the ideal."""
-    rows = [row | {"panel": curve.name} for curve in found for row in curve.timed]
-    table = _table([row for row in rows if row[column] is not None], found)
-    ideal = _table([row for curve in found for row in _ideal(curve)], found)
+    table = _table(configuration_rows(found))
+    ideal = {
+        "speedup": table["workers"] / table["baseline_workers"],
+        "wall_s": table["efficiency"] * table["wall_s"],
+    }
     return (
         _frame(table, x="Workers N (log scale)", y=title, scales=scales)
-        + _line(ideal, "workers", column, **IDEAL_LINE)
+        + _line(table.assign(ideal=ideal[column]), "workers", "ideal", **IDEAL_LINE)
         + list(below)
-        + _points(table, "workers", column, "panel")
+        + _points(table, "workers", column, "curve")
         + _looks([curve.name for curve in found], has_legend=False)
-        + _counts(rows, "workers")
+        + _counts(table["workers"])
         + p9.expand_limits(y=0)
     )
-
-
-def _ideal(curve: Curve) -> Rows:
-    """The baseline's work, or what it grew to, divided evenly."""
-    base, last = curve.timed[0], curve.timed[-1]
-    at = [(row["workers"], row["growth"]) for row in curve.timed]
-    if all(growth == 1 for _, growth in at):
-        # A hyperbola, which points close together draw.
-        more = last["workers"] / base["workers"]
-        at = [(base["workers"] * more ** (step / STEPS), 1.0) for step in range(STEPS + 1)]
-    return [
-        {"panel": curve.name, "workers": n, "speedup": n / base["workers"]}
-        | {"wall_s": growth * base["worker_seconds"] / n}
-        for n, growth in at
-    ]
 
 
 def losses(results: Results) -> p9.ggplot:
     """Draw worker-seconds by what the workers did, and those that the baseline needed."""
     about = results.about_workers()
     found = timed_curves(about.configurations)
-    counts = sorted({row["workers"] for curve in found for row in curve.timed})
+    table = _table(loss_rows(found, about.losses))
+    whole = _table(configuration_rows(found))
+    whole = whole[whole["curve"].isin(table["curve"])]
+    counts = sorted(whole["workers"].unique())
     place = {count: at for at, count in enumerate(counts)}
-    rows = [
-        row | {"panel": curve.name, "at": place[row["workers"]], "part": phase(row["part"])}
-        for curve in found
-        for row in curve.select(about.losses).to_dicts()
-        if row["worker_seconds"] > 0
-    ]
+    table = table.assign(at=table["workers"].map(place))
+    at = whole["workers"].map(place)
+    whole = whole.assign(at=at, left=at - 0.5, right=at + 0.5)
+    whole = whole.assign(needed_s=whole["efficiency"] * whole["worker_seconds"])
     colours = {phase(part): colour for part, colour in PARTS.items()}
-    seen = {row["part"] for row in rows}
-    parts = [name for name in colours if name in seen]
-    table = _table(rows, found)
-    needed = [
-        {"panel": curve.name, "left": at - 0.5, "right": at + 0.5}
-        | {"needed_s": row["growth"] * curve.timed[0]["worker_seconds"]}
-        | {"at": at, "took_s": row["worker_seconds"], "invalid": row["invalid"]}
-        for curve in found
-        if any(row["panel"] == curve.name for row in rows)
-        for row in curve.timed
-        for at in (place[row["workers"]],)
-    ]
-    whole = _table(needed, found)
+    parts = [name for name in colours if name in set(table["part"])]
     crosses = whole[whole["invalid"].astype(bool)]
     across = p9.aes("left", "needed_s", xend="right", yend="needed_s")
     bars: dict[str, Any] = {"color": "white", "width": 0.72, "size": 0.15}
@@ -147,91 +123,58 @@ def losses(results: Results) -> p9.ggplot:
             **bars,
         )
         + p9.geom_segment(across, whole, **IDEAL_LINE)
-        + [p9.geom_point(p9.aes("at", "took_s"), crosses, **CROSS)][: len(crosses)]
+        + [p9.geom_point(p9.aes("at", "worker_seconds"), crosses, **CROSS)][: len(crosses)]
         + p9.scale_fill_manual([colours[part] for part in parts], limits=parts, guide=_guide(parts))
-        + p9.scale_x_continuous(breaks=list(place.values()), minor_breaks=[], labels=list(place))
+        + p9.scale_x_continuous(breaks=list(place.values()), minor_breaks=[], labels=counts)
     )
 
 
 def size_sweep(results: Results) -> p9.ggplot:
     """Draw the time of a call against the size of an image, a line a device."""
-    rows = [
-        row
-        | {"panel": sweep.name, "line": line.name}
-        | {f"call_s{end}": row[f"{sweep.measure}_s{end}"] for end in ("", "_low", "_high")}
-        for sweep in sweeps(results.every(GridFindings))
-        for line in sweep.lines
-        for row in line.timed(sweep.measure)
-    ]
+    found = sweeps(results.every(GridFindings))
+    rows = [row for sweep in found for row in point_rows(sweep)]
     title = "Time of a call (s, log scale)"
-    return _over_size(results, rows, "call_s", title) + p9.scale_y_log10()
+    return _over_size(found, rows, "call_s", title) + p9.scale_y_log10()
 
 
 def size_speedup(results: Results) -> p9.ggplot:
     """Draw how many times as fast a device is as another, against the size of an image."""
-    rows = [
-        row | {"panel": sweep.name, "line": line.name}
-        for sweep in sweeps(results.every(GridFindings))
-        for line in sweep.compared
-        for row in line.ratios(sweep.measure)
-    ]
-    bases = ", ".join(dict.fromkeys(str(row["base"]) for row in rows))
-    plot = _over_size(results, rows, "ratio", f"Times as fast as {bases}")
+    found = sweeps(results.every(GridFindings))
+    title = ratio_title(line.base for sweep in found for line in sweep.compared)
+    plot = _over_size(found, ratio_rows(found), "ratio", title)
     return plot + p9.geom_hline(yintercept=1, **IDEAL_LINE) + p9.expand_limits(y=0)
 
 
-def _over_size(results: Results, rows: Rows, column: str, title: str) -> p9.ggplot:
-    found = sweeps(results.every(GridFindings))
-    # Of any sweep, so that each has one colour everywhere.
-    lines = list(dict.fromkeys(line.name for sweep in found for line in sweep.lines))
-    table = _table(rows, found)
+def _over_size(found: Sequence[Sweep], rows: list[Row], column: str, title: str) -> p9.ggplot:
+    table, lines = _table(rows), lines_of(found)
     return (
         _frame(table, x="Side of the image (px, log scale)", y=title, legend=lines)
         + _points(table, "length_px", column, "line")
         + _looks(lines)
-        + _counts(rows, "length_px")
+        + _counts(table["length_px"])
     )
 
 
 def components(results: Results) -> p9.ggplot:
     """Draw the speedup of each component of a reconstruction against ranks."""
-    rows = [
-        row | {"panel": point["name"], "line": NAMES[name], "ideal": row["workers"] / base}
-        for found in results.every(ReconstructFindings)
-        for point in timed(images(found))
-        for name in (TOTAL, *COMPONENTS)
-        for row, base in ((point["components"][name], point["baseline_workers"]),)
-        if row["speedup"]
-    ]
-    lines = [NAMES[name] for name in (TOTAL, *COMPONENTS)]
-    table = _table(rows)
+    table = _table([row for row in component_rows(results) if row["speedup"]])
+    ideal = table.assign(ideal=table["workers"] / table["baseline_workers"])
+    once = ideal.drop_duplicates(["curve", "workers"])
+    lines = COMPONENT_NAMES
     return (
         _frame(table, x="Ranks N (log scale)", y="Speedup over N0 (log scale)", legend=lines)
-        + _line(table.drop_duplicates(["panel", "workers"]), "workers", "ideal", **IDEAL_LINE)
-        + _points(table, "workers", "speedup", "line")
+        + _line(once, "workers", "ideal", **IDEAL_LINE)
+        + _points(table, "workers", "speedup", "part")
         + _looks(lines)
-        + _counts(rows, "workers")
+        + _counts(table["workers"])
         + p9.scale_y_continuous(trans="log2", labels=lambda ticks: [f"{at:g}" for at in ticks])
     )
 
 
 def loader_pareto(results: Results) -> p9.ggplot:
     """Draw configurations of a loader by patches a second and by diversity, with the front."""
-    loader = results.of(LoaderFindings)
-    points = loader.points.to_dicts() if loader else []
-    front = [row for row in points if row["on_front"]]
-    varied = [name for name in LABELS if len({row[name] for row in front}) > 1]
-    sizes = [name for name in ("patch_px", "mpp") if len({row[name] for row in points}) > 1]
-    rows = [
-        row
-        | {"panel": ", ".join([f"N = {row['workers']}", *(f"{n} {row[n]}" for n in sizes)])}
-        | {"line": f"{row['num_workers']} loader processes"}
-        | {"label": "/".join(str(row[name]) for name in varied)}
-        for row in sorted(points, key=lambda row: row["num_workers"])
-        if row["on_front"] is not None
-    ]
-    lines = list(dict.fromkeys(row["line"] for row in rows))
-    table = _table(rows)
+    table = _table(loader_rows(results))
+    lines = list(table["line"].unique())
     best = table[table["on_front"].astype(bool)].sort_values("effective_slides")
     at = p9.aes("effective_slides", "patches_per_s", label="label")
     labels: dict[str, Any] = {"size": SMALL_POINTS, "ha": "left", "va": "bottom", "angle": 45}
@@ -248,20 +191,19 @@ def loader_pareto(results: Results) -> p9.ggplot:
     )
 
 
-def _table(rows: Rows, panels: Sequence[Any] = ()) -> pd.DataFrame:
-    """Shape rows for plotnine, with panels in the order of these curves or sweeps, or their own."""
+def _table(rows: list[Row]) -> pd.DataFrame:
+    """Shape rows for plotnine, with panels in their order."""
     if not rows:
         raise NothingToDrawError("nothing was measured of what this figure shows")
-    names = [one.name for one in panels] or [row["panel"] for row in rows]
     table = pd.DataFrame(rows)
-    return table.assign(panel=pd.Categorical(table["panel"], list(dict.fromkeys(names))))
+    return table.assign(curve=pd.Categorical(table["curve"], table["curve"].unique()))
 
 
 def _frame(
     table: pd.DataFrame, *, x: str, y: str, legend: Sequence[str] = (), scales: Scales = "fixed"
 ) -> p9.ggplot:
-    """Begin a figure in the house style, a panel a value of `panel`, with room for the legend."""
-    panels = list(table["panel"].unique())
+    """Begin a figure in the house style, a panel a value of `curve`, with room for the legend."""
+    panels = list(table["curve"].unique())
     columns = min(2 if len(panels) in {2, 4} else 3, len(panels))
     widest = int((WIDTH_MM / columns - 14) / LETTER_MM)
     lines = max(len(textwrap.wrap(name, widest)) for name in panels)
@@ -278,7 +220,7 @@ def _frame(
     return (
         begun
         + p9.facet_wrap(
-            "panel",
+            "curve",
             ncol=columns,
             scales=scales,
             labeller=label,
@@ -321,7 +263,7 @@ def _line(
     """A line in each panel, or for each value of a column `color`; one point makes none."""
     series = look["color"] if look.get("color") in table else None
     named = {"color": look.pop("color")} if series else {}
-    several = table.duplicated(["panel", series] if series else ["panel"], keep=False)
+    several = table.duplicated(["curve", series] if series else ["curve"], keep=False)
     return [geom(p9.aes(x, y, **named), table[several], **{"size": 0.5} | look)] * any(several)
 
 
@@ -346,10 +288,10 @@ def _across(names: Sequence[str]) -> int:
     return max(1, int(WIDTH_MM / (8 + LETTER_MM * max(map(len, names)))))
 
 
-def _counts(rows: Sequence[Mapping[str, Any]], column: str) -> p9.scale_x_continuous:
+def _counts(measured: pd.Series[float]) -> p9.scale_x_continuous:
     """Logarithmic axis with a tick at what was measured; labels that would touch are left out."""
-    ticks = sorted({row[column] for row in rows})
-    room = math.log2(ticks[-1] / ticks[0]) / MOST_TICKS if ticks else 0
+    ticks = sorted(measured.unique())
+    room = math.log2(ticks[-1] / ticks[0]) / MOST_TICKS
     kept: list[float] = []
     for tick in reversed(ticks):
         if not kept or math.log2(kept[-1] / tick) >= room:

@@ -46,7 +46,7 @@ def drifted(found: Sequence[Curve], drifts: Sequence[Drift]) -> Iterator[str]:
     for curve in found:
         for own in drifts:
             if curve.owns(own):
-                yield from (f"{curve.name}: {sentence}" for sentence in own.sentences())
+                yield f"{curve.name}: {own.sentence()}"
 
 
 def not_to_be_trusted(configurations: pl.DataFrame) -> Iterator[str]:

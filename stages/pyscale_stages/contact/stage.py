@@ -12,7 +12,7 @@ from pyscale_stages.contact.tables import Tables, frame_tables, joined, merge, w
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.image import Image
-from pyscale_stages.libraries import OF_EXTRA, SCIPY
+from pyscale_stages.libraries import OF_EXTRA, SCIPY, ZARR
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 
@@ -145,7 +145,7 @@ STAGE = Stage(
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="contact",
     image=Image(
-        (*OF_EXTRA["contact"], SCIPY),
+        (*OF_EXTRA["contact"], SCIPY, ZARR),
         debian=("ocl-icd-libopencl1", "pocl-opencl-icd"),
         imports=("polars", "pyclesperanto", "scipy", "tifffile"),
         # A GPU's driver comes with --nv, but not the file by which OpenCL finds it.

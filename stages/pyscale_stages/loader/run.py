@@ -46,6 +46,7 @@ def run(task: Task[LoaderParams]) -> None:
     """Time batches free of the other ranks and in step with them; checksum and model come after."""
     params, spec = task.params, task.spec
     with joined(spec.rank, spec.ranks, spec.meeting) as group:
+        task.versions |= group.transport
         with hearing(group):
             slides = _slides_of_rank(task, group.number, group.count)
             device = torch.device(spec.device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
@@ -25,6 +26,8 @@ class Group:
     def __init__(self, number: int, count: int, party: Party | None = None) -> None:
         self.number = number
         self.count = count
+        self.transport: dict[str, str] = {}
+        """What carries their tensors: named as versions of libraries are; of one rank nothing."""
         self._party = party
         if party is not None:
             import torch
@@ -133,12 +136,13 @@ def joined(
 
     with met(meeting_file, number, count, timeout_s) as party, ExitStack() as listening:
         try:
+            group = Group(number, count, party)
             with interface_towards(party.answer["networks"]):
                 # torch would wait for one that ends here until the time is over.
                 party.await_all()
                 listening.enter_context(party.listening())
                 _connect(party, backend, timeout_s)
-            group = Group(number, count, party)
+                group.transport = _transport(backend)
             # Some may be connected while others still are being so.
             group.meet()
             yield group
@@ -146,6 +150,18 @@ def joined(
             # The block may have ended the group, as training scripts do.
             if dist.is_initialized():
                 dist.destroy_process_group()
+
+
+def _transport(backend: str) -> dict[str, str]:
+    found = {
+        "ranks_backend": backend,
+        "ranks_interface": os.environ.get(INTERFACE_VARIABLE, "by the node's address"),
+    }
+    if "nccl" in backend:
+        import torch
+
+        found["ranks_nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
+    return found
 
 
 def _connect(party: Party, backend: str, timeout_s: float) -> None:

@@ -73,6 +73,7 @@ def run(task: Task[ReconstructParams]) -> None:
         import deepinv.distributed  # noqa: F401 - the import is what is timed
     backend = backend_of(spec.device)
     with joined(spec.rank, spec.ranks, spec.meeting, backend) as group, torch.no_grad():
+        task.versions |= group.transport
         place = Place(spec.rank, spec.ranks, node_name())
         with task.span("model_load"):
             ready = _ready(task, params, group, place)

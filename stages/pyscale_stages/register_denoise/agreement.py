@@ -13,7 +13,7 @@ from pyscale_stages.contract import Agreement, Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.parquet import read_table
-from pyscale_stages.register_denoise.frames import FRAMES_FILE
+from pyscale_stages.register_denoise.frames import open_frames
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import (
     TRANSFORMS_FILE,
@@ -41,7 +41,7 @@ def check(task: Task) -> Agreement:
     """Compare two outputs frame by frame, and the second with the true drift if given."""
     reference, other = folders_to_check(task)
     window = common_window(reference, other)
-    movies = [Movie.open(folder / FRAMES_FILE) for folder in (reference, other)]
+    movies = [open_frames(folder, window) for folder in (reference, other)]
     shape_yx = movies[0].shape_yx
     layouts = [(m.n_frames, m.n_channels, *m.shape_yx) for m in movies]
     if layouts[0] != layouts[1]:
@@ -63,7 +63,7 @@ def check(task: Task) -> Agreement:
     score = float(agreeing.mean())
     return Agreement(
         same=score >= 1,
-        identical=same_bytes(reference, other, (FRAMES_FILE, VALID_FILE, TRANSFORMS_FILE)),
+        identical=same_bytes(reference, other, (movies[0].path.name, VALID_FILE, TRANSFORMS_FILE)),
         score=score,
         measure=(
             f"share of frames whose corners are mapped within {CORNER_TOLERANCE_PX} px and "
@@ -155,7 +155,7 @@ def judge_denoising(task: Task, folder: Path, window: Window) -> None:
     params = RegisterDenoiseParams.model_validate(window.params)
     if truth is None or params.denoiser == "none" or not (truth / NOISE_FILE).exists():
         return
-    output = Movie.open(folder / FRAMES_FILE)
+    output = open_frames(folder, window)
     clean = [
         _clean_movie(truth / f"clean_ch{channel}.ome.tif", output, window)
         for channel in range(output.n_channels)

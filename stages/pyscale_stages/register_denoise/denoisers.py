@@ -19,11 +19,17 @@ MIN_BLOCKS = 64
 SIGMA_OF_MEDIAN = 1 / 0.6745
 """Standard deviation of a Gaussian over the median of its absolute values."""
 
+Z_95 = 1.959963984540054
+"""Standard deviations on either side of a normal mean that hold 95 %."""
+Z_50 = 0.6744897501960817
+"""The same for 50 %."""
+
 Image = npt.NDArray[np.float64]
 SQRT_3_2 = float(np.sqrt(1.5))
 DARKEST = 2 * float(np.sqrt(3 / 8))
 """Stabilised value of a pixel without light or read noise: none is expected below it."""
 WAVELET = "sym4"
+SIGMA_WAVELET = "db2"
 WAVELET_LEVELS = 3
 """Deeper levels hold what is shown; their noise is small."""
 MIN_SIDE_PX = 16
@@ -73,22 +79,34 @@ def camera_noise(image: Image) -> CameraNoise | None:
     line of median slope (Theil-Sen) the bins that are mostly edges (Foi et al., IEEE Transactions
     on Image Processing 17, 1737, 2008). None where noise does not grow with brightness.
     """
-    from scipy.stats import theilslopes
-
     brightness, variance, weight = _variance_by_brightness(image)
     if len(brightness) < 2:
         return None
-    growth = theilslopes(variance, brightness)
-    if not growth.low_slope > 0:
-        # Not even the sign is certain, to 95 %.
+    gain, least_gain = median_slope(brightness, variance)
+    if not least_gain > 0:
+        # Not even the sign is certain.
         return None
-    gain = float(growth.slope)
     # The weighted median of what is left: most pixels are dark, and there the noise must be right.
     rest = variance - gain * brightness
     order = np.argsort(rest)
     half = np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2)
     intercept = float(rest[order][half])
     return CameraNoise(gain, intercept)
+
+
+def median_slope(x: Image, y: Image) -> tuple[float, float]:
+    """Slope of a line by Theil and Sen, and the lower end of its 95 % interval; `x` all differ.
+
+    The numbers of `scipy.stats.theilslopes`, whose import is most of what registering by FFT loads.
+    """
+    run, rise = (np.subtract.outer(values, values) for values in (x, y))
+    slopes = np.sort(rise[run > 0] / run[run > 0])
+    # Sen, Journal of the American Statistical Association 63, 1379 (1968), equation 2.6.
+    ties = np.unique(y, return_counts=True)[1]
+    of_all, of_ties = ((k * (k - 1) * (2 * k + 5)).sum() for k in (np.array([len(y)]), ties))
+    deviation = float(np.sqrt((of_all - of_ties) / 18))
+    least = round((len(slopes) - Z_95 * deviation) / 2) - 1
+    return float(np.median(slopes)), float(slopes[max(least, 0)])
 
 
 def _variance_by_brightness(image: Image) -> tuple[Image, Image, Image]:
@@ -132,10 +150,7 @@ def import_denoiser(params: RegisterDenoiseParams) -> None:
         import ants  # noqa: F401
     elif params.denoiser != "none":
         import pywt  # noqa: F401
-        import scipy.stats  # noqa: F401
-
-        # scikit-image loads a module when a name of it is asked for.
-        from skimage.restoration import estimate_sigma  # noqa: F401
+        import scipy.ndimage  # noqa: F401
 
 
 def denoise(image: FloatImage, params: RegisterDenoiseParams) -> Denoised:
@@ -172,15 +187,14 @@ def noise_warnings(fallbacks: Sequence[Fallback | None]) -> list[Warned]:
 
 def _of_even_noise(image: Image) -> Image | None:
     """Denoise an image whose noise is the same everywhere; None where it has none."""
-    from skimage.restoration import estimate_sigma
+    import pywt
 
     # Estimated anew: the noise of pixels that were interpolated or compressed is less than the
-    # line through its variances says.
-    sigma = float(estimate_sigma(image))  # type: ignore[no-untyped-call]
-    # So asked, a sigma that is not a number is none either.
-    if not sigma > 0:
-        return None
-    return _wavelet(image, sigma)
+    # line through its variances says. By the finest wavelets (Donoho and Johnstone, Biometrika 81,
+    # 425, 1994), of which those that are 0 were filled.
+    finest = pywt.dwtn(image, SIGMA_WAVELET)["dd"]
+    finest = np.abs(finest[finest != 0])
+    return _wavelet(image, float(np.median(finest)) / Z_50) if finest.size else None
 
 
 def _wavelet(image: Image, sigma: float) -> Image:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pyscale_stages.contract import Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.register_denoise.params import MIN_LEVEL_PX, RegisterDenoiseParams
+from pyscale_stages.zarrwriter import open_written, written_in
 
-FRAMES_FILE = "frames.ome.tif"
+FRAMES = "frames"
+"""Name of the output, without the ending of its format."""
+FRAMES_FILE = f"{FRAMES}.ome.tif"
 
 FloatImage = npt.NDArray[np.float32]
 
@@ -62,3 +67,8 @@ def output_shape(movie: Movie, n_frames: int) -> tuple[int, ...]:
     """Shape of `n_frames` of the movie: TYX, or TCYX where there is more than one channel."""
     channels = (movie.n_channels,) if movie.n_channels > 1 else ()
     return (n_frames, *channels, *movie.shape_yx)
+
+
+def open_frames(folder: Path, window: Window) -> Movie:
+    """Open the frames in the output folder of a window or of a merge."""
+    return open_written(written_in(folder, FRAMES), window.frames)

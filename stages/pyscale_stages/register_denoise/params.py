@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from pyscale_stages.contract import Device, Method, StageParams
+from pyscale_stages.outputformat import OutputFormat
 
 Iterations = tuple[Annotated[int, Field(ge=0, le=100_000)], ...]
 
@@ -67,6 +68,11 @@ class RegisterDenoiseParams(StageParams):
         "ANTs' adaptive non-local means",
     )
 
+    output_format: OutputFormat = Field(
+        "ome-tiff",
+        description="How frames are written: ome-tiff, or ome-zarr, whose windows need no joining",
+    )
+
     @model_validator(mode="after")
     def _levels_match(self) -> Self:
         lengths = {len(self.iterations), len(self.shrink_factors), len(self.smoothing_sigmas_px)}
@@ -105,11 +111,7 @@ class RegisterDenoiseParams(StageParams):
 
 
 DENOISERS = {
-    "wavelet": (
-        "wavelets",
-        ("PyWavelets", "scikit-image"),
-        ("chang2000", "coifman1995", "lee2019"),
-    ),
+    "wavelet": ("wavelets", ("PyWavelets",), ("chang2000", "coifman1995", "lee2019")),
     "ants": ("ANTs non-local means", (), ("manjon2010",)),
 }
 """Short name, packages and citations of each denoiser."""
@@ -133,6 +135,6 @@ def method(params: RegisterDenoiseParams, _device: Device) -> Method:
         name, needs, sources = DENOISERS[params.denoiser]
         names.append(name)
         packages += needs
-        cites += [*sources, *(["vanderwalt2014"] if "scikit-image" in needs else [])]
+        cites += sources
     first, *rest = names
     return Method(first, ", ".join(rest), packages=tuple(packages), cites=tuple(cites))

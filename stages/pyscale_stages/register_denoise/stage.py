@@ -12,9 +12,10 @@ import polars as pl
 from pyscale_stages.contract import Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.image import Image
-from pyscale_stages.libraries import OF_EXTRA, SCIPY
+from pyscale_stages.libraries import OF_EXTRA, SCIPY, ZARR
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import PackedFrames, stored_pages, write_pages
+from pyscale_stages.outputformat import ENDINGS
 from pyscale_stages.parquet import write_tables
 from pyscale_stages.register_denoise.agreement import check
 from pyscale_stages.register_denoise.ants_calls import is_here, set_seed
@@ -27,7 +28,9 @@ from pyscale_stages.register_denoise.correction import (
 )
 from pyscale_stages.register_denoise.denoisers import Fallback, import_denoiser, noise_warnings
 from pyscale_stages.register_denoise.frames import (
+    FRAMES,
     FRAMES_FILE,
+    open_frames,
     output_dtype,
     output_shape,
     refuse_unusable,
@@ -45,6 +48,7 @@ from pyscale_stages.task import Task
 from pyscale_stages.validarea import VALID_FILE, Mask, beside, refuse_other
 from pyscale_stages.windows import ordered_windows
 from pyscale_stages.wording import plural
+from pyscale_stages.zarrwriter import link_chunks, write_chunks
 
 
 def run(task: Task[RegisterDenoiseParams]) -> None:
@@ -86,8 +90,10 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
 
     # The writer asks for images, and what it waits for is computed and read in other spans.
     with task.span("write"):
-        shape = output_shape(movie, stop - start)
-        transforms = _write(task, corrected_frames(), shape, output_dtype(movie.dtype))
+        whole = output_shape(movie, movie.n_frames)
+        transforms = _write(
+            task, corrected_frames(), whole, output_dtype(movie.dtype), (start, stop)
+        )
         for warning in (
             *doubts(transforms, params, has_ants=is_here()),
             *noise_warnings(fallbacks),
@@ -127,7 +133,7 @@ def merge(task: Task[RegisterDenoiseParams]) -> None:
     """Join frames, valid areas and transforms of all windows; add up steps between neighbours."""
     params = task.params
     windows = ordered_windows(task)
-    movies = [Movie.open(folder / FRAMES_FILE) for folder, _ in windows]
+    movies = [open_frames(folder, window) for folder, window in windows]
     first = movies[0]
     for movie, (folder, window) in zip(movies, windows, strict=True):
         n_frames = window.frames[1] - window.frames[0]
@@ -147,11 +153,16 @@ def merge(task: Task[RegisterDenoiseParams]) -> None:
     )
     # One window is the whole movie, and was moved when it was registered.
     moves = params.adds_up and len(windows) > 1
-    pages = None if moves else stored_pages(movies)
+    is_zarr = params.output_format == "ome-zarr"
+    pages = None if moves or is_zarr else stored_pages(movies)
     seen = None if moves else stored_pages(areas)
-    if pages is not None and seen is not None:
-        with task.writing(FRAMES_FILE) as path:
-            write_pages(path, pages, shape, first.dtype)
+    if (is_zarr or pages is not None) and seen is not None:
+        if pages is None:
+            with task.writing_folder(first.path.name) as path:
+                link_chunks(path, [movie.path for movie in movies])
+        else:
+            with task.writing(FRAMES_FILE) as path:
+                write_pages(path, pages, shape, first.dtype)
         with task.writing(VALID_FILE) as path:
             write_pages(path, seen, (movie_frames, *first.shape_yx), np.uint8)
         write_tables(task, {TRANSFORMS_FILE: transforms})
@@ -163,7 +174,7 @@ def merge(task: Task[RegisterDenoiseParams]) -> None:
             transforms.iter_rows(named=True),
         )
         placed = map(Composition(params).placed, corrected) if moves else corrected
-        _write(task, placed, shape, first.dtype)
+        _write(task, placed, shape, first.dtype, (0, movie_frames))
     task.write_whole(windows[0][1])
     task.count(frames=movie_frames)
 
@@ -185,9 +196,13 @@ def _masks(area: Movie) -> Iterator[Mask]:
 
 
 def _write(
-    task: Task, corrected: Iterator[CorrectedFrame], shape: tuple[int, ...], dtype: np.dtype[Any]
+    task: Task[RegisterDenoiseParams],
+    corrected: Iterator[CorrectedFrame],
+    whole: tuple[int, ...],
+    dtype: np.dtype[Any],
+    window: tuple[int, int],
 ) -> pl.DataFrame:
-    """Write the output as it comes, and return its table of transforms."""
+    """Write a window of the whole output as it comes, and return its table of transforms."""
     area = PackedFrames(np.uint8)
     rows: list[dict[str, Any]] = []
 
@@ -197,8 +212,12 @@ def _write(
             rows.append(frame.row)
             yield from frame.pixels
 
-    with task.writing(FRAMES_FILE) as path:
-        write_pages(path, images(), shape, dtype)
+    if task.params.output_format == "ome-zarr":
+        with task.writing_folder(f"{FRAMES}{ENDINGS['ome-zarr']}") as path:
+            write_chunks(path, images(), whole, dtype, window[0])
+    else:
+        with task.writing(FRAMES_FILE) as path:
+            write_pages(path, images(), (window[1] - window[0], *whole[1:]), dtype)
     with task.writing(VALID_FILE) as path:
         area.write(path)
     transforms = table_of(rows)
@@ -212,8 +231,9 @@ STAGE = Stage(
     params=RegisterDenoiseParams,
     inputs=(Slot("frames", "movie to correct: OME-TIFF, or a folder of TIFF frames"),),
     output=FRAMES_FILE,
+    outputs=lambda params: f"{FRAMES}{ENDINGS[params.output_format]}",
     moves_frames=lambda params: params.registration,
-    packages=("antspyx", "PyWavelets", "scikit-image"),
+    packages=("antspyx", "PyWavelets", "scipy"),
     determinism=(
         "same bytes with one thread, whatever the window; with more threads ANTs sums its metric "
         "in a changing order, which moved the corners of a frame of 201 x 199 pixels by up to "
@@ -225,7 +245,7 @@ STAGE = Stage(
     check=check,
     method=method,
     extra="register_denoise",
-    image=Image((*OF_EXTRA["register_denoise"], SCIPY)),
-    modules=("ants", "pywt", "skimage"),
+    image=Image((*OF_EXTRA["register_denoise"], SCIPY, ZARR)),
+    modules=("ants", "pywt", "scipy.ndimage"),
     needs=NEEDS,
 )

@@ -85,8 +85,9 @@ class ModelCalls:
     def _call(self, frame: Pixels, number: int, limits: Limits | None) -> Labels:
         segmenter, build_s = self._ready()
         height, width = frame.shape
-        # Said once: no sample comes before the first call.
-        if not self._task.samples and min(height, width) < segmenter.tile_px:
+        # Said once: no sample comes before the first call. Who chooses the tiles knows.
+        chosen = self._params.tile_px is not None
+        if not (self._task.samples or chosen) and min(height, width) < segmenter.tile_px:
             self._task.warn(
                 f"{width} x {height} pixels are less than a tile of the network "
                 f"({segmenter.tile_px} x {segmenter.tile_px}): it also computes on padding, so "

@@ -11,10 +11,17 @@ import numpy as np
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import PackedFrames, stored_pages, write_pages
+from pyscale_stages.outputformat import ENDINGS
 from pyscale_stages.segment.models import Labels
+from pyscale_stages.segment.params import SegmentParams
+from pyscale_stages.task import Task
+from pyscale_stages.windows import read_window
 from pyscale_stages.wording import plural
+from pyscale_stages.zarrwriter import open_written, write_chunks, written_in
 
-LABELS_FILE = "labels.ome.tif"
+LABELS = "labels"
+"""Name of the output, without the ending of its format."""
+LABELS_FILE = f"{LABELS}.ome.tif"
 
 
 class LabelStack(PackedFrames):
@@ -32,13 +39,28 @@ class LabelStack(PackedFrames):
 
 def open_labels(folder: Path, n_frames: int) -> Movie:
     """Open the labels in an output folder."""
-    movie = Movie.open(folder / LABELS_FILE)
+    path = written_in(folder, LABELS)
+    frames = read_window(folder).frames if path.is_dir() else (0, n_frames)
+    movie = open_written(path, frames)
     if movie.n_frames != n_frames or movie.n_channels != 1 or movie.dtype.kind != "u":
         raise BadInput(
             f"{movie.path} does not hold the label images of the {plural(n_frames, 'frame')} that "
             "its window names: run the stage on that window again"
         )
     return movie
+
+
+def write_labels(
+    task: Task[SegmentParams], stack: LabelStack, window: tuple[int, int], n_frames: int
+) -> None:
+    """Write the label images of a window of a movie."""
+    if task.params.output_format == "ome-tiff":
+        with task.writing(LABELS_FILE) as path:
+            stack.write(path)
+        return
+    # Windows of one movie are chunks of one array, so that all have the larger type.
+    with task.writing_folder(f"{LABELS}{ENDINGS['ome-zarr']}") as path:
+        write_chunks(path, stack.images(), (n_frames, *stack.shape_yx), np.uint32, window[0])
 
 
 def write_joined(path: Path, movies: Sequence[Movie]) -> None:

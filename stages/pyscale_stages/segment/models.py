@@ -83,6 +83,11 @@ def find_model(params: SegmentParams) -> Model:
     """Find what the parameters ask for on this machine; imports no library."""
     cellpose = installed_cellpose()
     refuse_other_version(params.model, CELLPOSE_OF_MODEL.get(params.model, cellpose), cellpose)
+    if cellpose == 4 and params.tile_px is not None:
+        raise BadInput(
+            "tile_px is for Cellpose 3, and the network of Cellpose 4 takes tiles of one size "
+            "alone: leave tile_px out"
+        )
     weights = find_weights(params.model)
     if not params.estimate_diameter:
         return Model(cellpose, weights)

@@ -105,7 +105,8 @@ class Cellpose3Segmenter(_Segmenter):
                 frame, batch_size=self._batch_size(params), **seen
             )
             diameter_px = self.estimated_diameter_px = float(estimate)
-        return self._labels(frame, params, diameter_px, **seen)
+        tile_px = params.tile_px or self.tile_px
+        return self._labels(frame, params, diameter_px, bsize=tile_px, **seen)
 
 
 class Cellpose4Segmenter(_Segmenter):

@@ -8,6 +8,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from pyscale_stages.contract import Device, Method, StageParams
+from pyscale_stages.outputformat import OutputFormat
 from pyscale_stages.resources import embedded_model
 
 EMBEDDED_MODEL = "pyscale-tiny"
@@ -45,8 +46,20 @@ class SegmentParams(StageParams):
         description="Tiles of a frame per network call; absent is 1 on a CPU, where that is "
         "faster, and 8 elsewhere",
     )
+    tile_px: int | None = Field(
+        None,
+        ge=32,
+        multiple_of=16,
+        description="Side of the tiles that Cellpose 3 cuts a frame into; absent is 224, as in its "
+        "training. One so large that it covers the frame computes fewer pixels for nearly the same "
+        "cells",
+    )
     normalise: bool = Field(
         True, description="Scale each frame so that its percentiles 1 and 99 become 0 and 1"
+    )
+    output_format: OutputFormat = Field(
+        "ome-tiff",
+        description="How labels are written: ome-tiff, or ome-zarr, whose windows need no joining",
     )
     length_px: int | None = Field(
         None,

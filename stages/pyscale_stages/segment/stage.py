@@ -9,18 +9,21 @@ import numpy as np
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.image import Image
-from pyscale_stages.libraries import OF_EXTRA, SCIPY, TORCH
+from pyscale_stages.libraries import OF_EXTRA, SCIPY, TORCH, ZARR
 from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.outputformat import ENDINGS
 from pyscale_stages.registry import later
 from pyscale_stages.segment import models
 from pyscale_stages.segment.calls import ModelCalls
 from pyscale_stages.segment.labels import (
+    LABELS,
     LABELS_FILE,
     LabelStack,
     centre_crop,
     open_labels,
     write_joined,
+    write_labels,
 )
 from pyscale_stages.segment.models import CELLPOSE_OF_MODEL, Limits
 from pyscale_stages.segment.needs import NEEDS
@@ -28,6 +31,7 @@ from pyscale_stages.segment.params import SegmentParams, method
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Call
 from pyscale_stages.windows import ordered_windows
+from pyscale_stages.zarrwriter import link_chunks
 
 FLOAT_BYTES = 4
 FLOATS_OF_DYNAMICS = 9
@@ -83,12 +87,11 @@ def run(task: Task[SegmentParams]) -> None:
     for doubt in calls.doubts.warnings():
         task.warn_of(doubt)
     with task.span("write"):
-        with task.writing(LABELS_FILE) as path:
-            stack.write(path)
+        write_labels(task, stack, (start, stop), movie.n_frames)
         task.write_window((start, stop), movie.n_frames)
 
 
-def merge(task: Task) -> None:
+def merge(task: Task[SegmentParams]) -> None:
     """Join the label images of all windows, whose numbers stay as they are."""
     windows = ordered_windows(task)
     movies: list[Movie] = []
@@ -102,8 +105,12 @@ def merge(task: Task) -> None:
                 f"{shape_yx}: use windows of one movie"
             )
         task.count(frames=stop - start, objects=window.objects)
-    with task.writing(LABELS_FILE) as path:
-        write_joined(path, movies)
+    if task.params.output_format == "ome-zarr":
+        with task.writing_folder(movies[0].path.name) as path:
+            link_chunks(path, [movie.path for movie in movies])
+    else:
+        with task.writing(LABELS_FILE) as path:
+            write_joined(path, movies)
     task.write_whole(windows[0][1])
 
 
@@ -143,6 +150,7 @@ STAGE = Stage(
     params=SegmentParams,
     inputs=(Slot("frames", "movie to segment: OME-TIFF, or a folder of TIFF frames"),),
     output=LABELS_FILE,
+    outputs=lambda params: f"{LABELS}{ENDINGS[params.output_format]}",
     packages=("cellpose", "torch", "opencv-python-headless", "fastremap", "scipy"),
     samples=(Call,),
     determinism=(
@@ -159,10 +167,10 @@ STAGE = Stage(
     modules=("torch", "cellpose", "cv2", "fastremap"),
     folders=("truth",),
     has_models=True,
-    image=Image((*OF_EXTRA["segment_cellpose4"], TORCH, SCIPY), cuda=()),
+    image=Image((*OF_EXTRA["segment_cellpose4"], TORCH, SCIPY, ZARR), cuda=()),
     other_images={
         "segment_cellpose3": Image(
-            (*OF_EXTRA["segment"], TORCH, SCIPY),
+            (*OF_EXTRA["segment"], TORCH, SCIPY, ZARR),
             cuda=(),
             # Cellpose 3 compiles functions when it is imported.
             after_code=(

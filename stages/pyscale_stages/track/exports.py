@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import polars as pl
@@ -205,6 +204,9 @@ def _families(tracks: Tracks) -> Iterator[str]:
 
 def _settings(n_frames: int, labels: Movie | None) -> Iterator[str]:
     """Yield the image to open, and that spots and links were not made by TrackMate."""
+    # It loads a client of HTTP, which no task does without being asked to export.
+    from xml.sax.saxutils import quoteattr
+
     path = labels.path.absolute() if labels is not None else Path()
     height, width = labels.shape_yx if labels is not None else (0, 0)
     yield "<Settings>"

@@ -7,7 +7,7 @@ import os
 from pyscale_stages.contract import Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.image import Image
-from pyscale_stages.libraries import OF_EXTRA, SCIPY
+from pyscale_stages.libraries import OF_EXTRA, SCIPY, ZARR
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 from pyscale_stages.track import jvm, laptrack_backend, sparse_backend, trackmate_backend
@@ -179,10 +179,10 @@ STAGE = Stage(
     extra="track",
     modules=("laptrack", "polars"),
     folders=("truth",),
-    image=Image((*OF_EXTRA["track"], SCIPY)),
+    image=Image((*OF_EXTRA["track"], SCIPY, ZARR)),
     other_images={
         "track_trackmate": Image(
-            (*OF_EXTRA["track"], *OF_EXTRA["track_trackmate"], SCIPY),
+            (*OF_EXTRA["track"], *OF_EXTRA["track_trackmate"], SCIPY, ZARR),
             debian=("openjdk-17-jre-headless",),
             maven=jvm.MAVEN_COORDINATES,
             imports=("jpype", "laptrack", "scyjava"),

@@ -134,6 +134,16 @@ def test_slides_of_the_registry_are_made_or_fetched_and_counted(
     assert found == Dataset(movie=data_root / "cells" / name, frames=1)
 
 
+def test_one_image_of_a_set_is_a_movie_of_a_frame(find, shared_data):
+    for _ in range(2):
+        found = find("stardist-nuclei/img2d.tif", mirror=str(shared_data))
+        assert (found.movie.name, found.frames, found.shape_yx) == ("img2d.tif", 1, (512, 512))
+    with refused(UserError):
+        find("stardist-nuclei/img3d.tif", mirror=str(shared_data))
+    with refused(UserError):
+        find("stardist-nuclei/../SHA256SUMS", mirror=str(shared_data))
+
+
 def test_own_slides_are_found_by_name_and_by_path_and_are_no_movie(find, make_own):
     folder = make_own("own", SMALL_SLIDES, kind="slides")
     for data in ("own", folder):

@@ -37,6 +37,11 @@ def test_ranks_of_one_node_talk_by_its_loopback(ranks):
         assert outcome.given
 
 
+def test_what_carries_tensors_between_ranks_is_told(ranks):
+    for outcome in some(ranks.run("transport", 2)):
+        assert outcome.given == {"ranks_backend": "gloo", "ranks_interface": "lo"}
+
+
 def test_the_interface_that_is_named_is_used(ranks, missing):
     found = other_interface()
     if found is None:

@@ -23,6 +23,7 @@ from pyscale_stages.segment.models import MODEL_FOLDER_VARIABLE
                 "flow_threshold": -0.1,
                 "length_px": 0,
                 "calls": 0,
+                "tile_px": 100,
             }.items()
         ),
     ],

@@ -85,6 +85,7 @@ def test_more_calls_leave_the_labels_of_one(run, tmp_path):
 def test_frames_smaller_than_a_tile_are_told_once(run):
     (warning,) = run(frames=(0, 2), length_px=96).warnings
     assert warning.startswith("96 x 96 pixels are less than a tile of the network (224 x 224)")
+    assert not run(frames=(0, 1), length_px=96, tile_px=128).warnings
 
 
 @pytest.fixture

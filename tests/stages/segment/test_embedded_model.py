@@ -12,6 +12,7 @@ from pyscale_stages.hashing import sha256_of
 from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment.models import find_size_weights
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.truth.matching import match_cells
 from training.examples import HELD_OUT_SEED, examples, held_out_movies, training_movies
 from training.train import TrainingRecord, score
 
@@ -52,6 +53,18 @@ def test_its_score_on_real_nuclei_is_the_recorded_one(segmenter, training, share
     found = score(segmenter, [(frame, labels)], diameter_px=diameter_px)
     # Another processor rounds otherwise, which may move a few of 125 nuclei.
     assert found == pytest.approx(recorded, abs=0.03)
+
+
+@pytest.mark.slow
+def test_one_tile_over_a_whole_frame_is_as_right_as_tiles_of_its_training(segmenter, shared_data):
+    folder = shared_data / "stardist-nuclei"
+    frame, true = (tifffile.imread(folder / name) for name in ("img2d.tif", "mask2d.tif"))
+    found, by_one = (
+        segmenter.segment(frame, SegmentParams(tile_px=tile_px)) for tile_px in (None, 1024)
+    )
+    precision, of_one = (match_cells(true, labels).average_precision for labels in (found, by_one))
+    assert of_one == pytest.approx(precision, abs=0.02)
+    assert match_cells(found, by_one).average_precision >= 0.97
 
 
 def test_no_held_out_movie_was_or_can_be_trained_on(training):

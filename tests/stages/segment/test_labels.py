@@ -7,6 +7,7 @@ import pytest
 import tifffile
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.layout import Layout
 from pyscale_stages.movie import Movie
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, centre_crop, write_joined
 from refusals import refused
@@ -56,7 +57,7 @@ def test_the_crop_is_the_middle_of_the_frame_or_all_of_it(frames):
     assert cut.flags["C_CONTIGUOUS"]
     np.testing.assert_array_equal(centre_crop(frames, None).of(frame), frame)
     # An odd rest is larger below and to the right.
-    crop = centre_crop(replace(frames, shape_yx=(8, 9)), 5)
+    crop = centre_crop(replace(frames, layout=Layout("TYX", (1, 8, 9))), 5)
     assert (crop.top, crop.left, crop.shape_yx) == (1, 2, (5, 5))
 
 

@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from pyscale_stages.errors import ResourceExhausted
+from pyscale_stages.layout import Layout
 from pyscale_stages.measure import cgroups
 from pyscale_stages.movie import Movie
 from pyscale_stages.segment import models, stage
@@ -61,7 +62,7 @@ def test_cellpose_really_holds_that_much(diameter_px, movie, segmenter):
     frame = np.tile(next(frames.frames(0, 1, channel=0)), (3, 3))
     params = SegmentParams(diameter_px=diameter_px)
     shape_yx = (frame.shape[0], frame.shape[1])
-    segmented = replace(frames, shape_yx=shape_yx)
+    segmented = replace(frames, layout=Layout("TYX", (1, *shape_yx)))
     least = stage.least_bytes(shape_yx, segmented, params) - frame.nbytes
     tracemalloc.start()
     try:

@@ -50,7 +50,7 @@ def test_a_cellpose_that_no_adapter_knows_or_none_is_missing(found, monkeypatch)
         models.installed_cellpose()
 
 
-def test_under_cellpose_4_the_embedded_model_is_refused_and_no_diameter_estimated(
+def test_under_cellpose_4_the_embedded_model_other_tiles_and_an_estimate_are_refused(
     monkeypatch, tmp_path
 ):
     monkeypatch.setattr(models, "version", lambda _name: "4.2.1.1")
@@ -62,6 +62,8 @@ def test_under_cellpose_4_the_embedded_model_is_refused_and_no_diameter_estimate
     own = SegmentParams(model=str(tmp_path / "mine.pt"), estimate_diameter=True)
     with refused(BadInput):
         models.find_model(own)
+    with refused(BadInput):
+        models.find_model(own.model_copy(update={"estimate_diameter": False, "tile_px": 256}))
 
 
 def test_an_image_is_given_the_size_model_where_it_is_asked_for(tmp_path, monkeypatch):

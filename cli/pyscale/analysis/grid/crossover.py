@@ -28,7 +28,6 @@ class OverSizes(Record):
     sizes: int = Field(description="Sizes with a ratio")
     smallest_px: float = Field(description="Smallest measured length of a square")
     largest_px: float
-    largest_ratio: float = Field(description="Ratio at the largest size")
 
 
 class Win(OverSizes):
@@ -49,17 +48,6 @@ class Win(OverSizes):
 
 class Ceiling(Saturation, OverSizes):
     """The law `ratio = ceiling * A / (A + half)` of one curve, A in megapixels."""
-
-    @property
-    def half_px(self) -> float | None:
-        """Length of a square image at which half of the ceiling is reached."""
-        return None if self.half_megapixels is None else 1e3 * self.half_megapixels**0.5
-
-    def at(self, megapixels: float) -> float | None:
-        """Ratio that the law gives an image; None where it was refused."""
-        if self.ceiling is None or self.half_megapixels is None:
-            return None
-        return self.ceiling * megapixels / (megapixels + self.half_megapixels)
 
 
 def wins(ratios: pl.DataFrame) -> list[Win]:
@@ -112,7 +100,6 @@ def _curves(ratios: pl.DataFrame) -> Iterator[tuple[dict[str, Any], pl.DataFrame
                 "sizes": by_size.height,
                 "smallest_px": by_size["length_px"][0],
                 "largest_px": by_size["length_px"][-1],
-                "largest_ratio": by_size["ratio"][-1],
             },
             by_size,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -24,28 +24,16 @@ TIMED_TO = 1e-6
 
 
 class Saturation(Record):
-    """Result of a fit."""
+    """Result of a fit; without a ceiling where it was refused."""
 
-    ceiling: float | None = Field(None, description="What the ratio reaches; None where refused")
+    ceiling: float | None = Field(None, description="What the ratio reaches")
     low: float | None = Field(None, description="Lower end of its 95 % interval")
     high: float | None = Field(None, description="Upper end of its 95 % interval")
-    half_megapixels: float | None = Field(
-        None, description="Size at which half of it is reached; None where refused"
-    )
     shape: Shape | None = Field(
         None,
         description="Which law describes the ratios: this one, `a + b ln A`, or either; None "
-        "without a fit",
+        "where neither does",
     )
-    evidence: float | None = Field(
-        None,
-        description="AICc of the logarithm less that of the ceiling: 6 or more speaks for the "
-        "ceiling, -6 or less for the logarithm, and between the two nothing is decided",
-    )
-    miss: float | None = Field(
-        None, description="Root mean square of the residuals, as a fraction of the ceiling"
-    )
-    refused: str | None = Field(None, description="Why no ceiling is given, a sentence")
 
 
 def saturation(megapixels: Sequence[float], ratio: Sequence[float]) -> Saturation:
@@ -57,13 +45,9 @@ def saturation(megapixels: Sequence[float], ratio: Sequence[float]) -> Saturatio
     %, where the usual covariance gave 71 to 96 %.
     """
     area, measured = np.asarray(megapixels, dtype=float), np.asarray(ratio, dtype=float)
-    if len(measured) < LEAST_SIZES:
-        return Saturation(
-            refused=f"a ceiling needs at least {LEAST_SIZES} sizes; {len(measured)} are usable."
-        )
-    solved = _solve(area, measured)
+    solved = _solve(area, measured) if len(measured) >= LEAST_SIZES else None
     if solved is None:
-        return Saturation(refused=UNDETERMINED)
+        return Saturation()
     (ceiling, free_half), reach, residuals = solved
     slope, level = np.polyfit(np.log(area), measured, 1)
     logarithm = measured - level - slope * np.log(area)
@@ -72,38 +56,16 @@ def saturation(megapixels: Sequence[float], ratio: Sequence[float]) -> Saturatio
     shape: Shape = "undecided"
     if abs(evidence) >= DECIDED:
         shape = "flattens" if evidence > 0 else "logarithmic"
-    half = max(free_half, 0.0)
-    miss = float(np.sqrt(np.mean(residuals**2))) / ceiling
-    told: dict[str, Any] = {"shape": shape, "evidence": evidence, "miss": miss}
-    low, high = ceiling - reach[0], ceiling + reach[0]
+    half, miss = max(free_half, 0.0), float(np.sqrt(np.mean(residuals**2))) / ceiling
     # A half that is surely below 0 is a ratio that falls.
-    if free_half + reach[1] < 0 or (shape == "logarithmic" and slope < 0):
-        return Saturation(**told | {"shape": None}, refused=FALLS)
-    if shape == "logarithmic":
-        return Saturation(**told, refused=GROWS)
-    if miss > POOR_FIT:
-        return Saturation(**told | {"shape": None}, refused=_poor(miss))
-    if half > area.max():
-        return Saturation(**told, refused=BEYOND)
-    if not low > 0:
-        return Saturation(**told, refused=UNDETERMINED)
-    return Saturation(**told, ceiling=ceiling, low=low, high=high, half_megapixels=half)
-
-
-UNDETERMINED = "these ratios do not determine a ceiling."
-FALLS = "the ratio falls as images grow."
-GROWS = "the ratio grows with the logarithm of the size up to the largest size."
-BEYOND = (
-    "the largest size reaches less than half of the ceiling, which is too far beyond the measured "
-    "sizes."
-)
-
-
-def _poor(miss: float) -> str:
-    return (
-        f"the law misses the ratios by {100 * miss:.0f} % of the ceiling (root mean square; limit "
-        f"{100 * POOR_FIT:.0f} %)."
-    )
+    falls = free_half + reach[1] < 0 or (shape == "logarithmic" and slope < 0)
+    if falls or (shape != "logarithmic" and miss > POOR_FIT):
+        return Saturation()
+    low, high = ceiling - reach[0], ceiling + reach[0]
+    # More than half of the ceiling lies beyond the largest size, or the interval is no bound.
+    if shape == "logarithmic" or half > area.max() or not low > 0:
+        return Saturation(shape=shape)
+    return Saturation(shape=shape, ceiling=ceiling, low=low, high=high)
 
 
 def _solve(area: Array, measured: Array) -> tuple[list[float], list[float], Array] | None:

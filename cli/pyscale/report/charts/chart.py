@@ -141,7 +141,6 @@ def legend_of(names: Sequence[str], colours: Sequence[str]) -> list[dict[str, st
 
 def config() -> dict[str, Any]:
     """What Vega-Lite is told of every chart."""
-    text = {"font": FONT, "fontSize": TEXT_PX}
     label = {"labelFont": FONT, "labelFontSize": TEXT_PX, "labelColor": colour("quiet")}
     title = {"titleFont": FONT, "titleFontSize": TEXT_PX, "titleColor": colour("ink")}
     return {
@@ -162,21 +161,6 @@ def config() -> dict[str, Any]:
         },
         "axisX": {"grid": False, "domain": True, "domainColor": colour("quiet"), "ticks": False},
         "axisY": {"ticks": False},
-        "legend": {
-            **label,
-            **title,
-            "labelColor": colour("ink"),
-            "labelLimit": 240,
-            "symbolSize": 80,
-        },
-        "title": {
-            **text,
-            "anchor": "start",
-            "frame": "group",
-            "fontWeight": "normal",
-            "color": colour("ink"),
-            "offset": 12,
-        },
     }
 
 

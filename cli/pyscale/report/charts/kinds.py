@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyscale.analysis.grid.findings import GridFindings
@@ -10,11 +10,20 @@ from pyscale.analysis.grid.parts import UNATTRIBUTED
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.nodes import FAST, SLOW
 from pyscale.analysis.ranks.components import TOTAL
-from pyscale.analysis.ranks.loader import LoaderFindings
-from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.report.charts.chart import Chart, Row
 from pyscale.report.charts.marks import Marks, bars
 from pyscale.report.charts.overworkers import BARS
+from pyscale.report.drawnrows import (
+    COMPONENT_NAMES,
+    ENDS,
+    OF_LOADERS,
+    OF_POINTS,
+    component_rows,
+    lines_of,
+    loader_rows,
+    point_rows,
+    ratio_rows,
+)
 from pyscale.report.grid.sweep import Sweep, ratio_title, sweeps
 from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches, timed
 from pyscale.report.machine.testlabels import (
@@ -26,14 +35,10 @@ from pyscale.report.machine.testlabels import (
     what_was_read,
 )
 from pyscale.report.palette import CALL_PARTS, colour
-from pyscale.report.ranks.images import NAMES, images
-from pyscale.report.ranks.images import timed as timed_points
-from pyscale.report.ranks.loader import names_of, short, varied_in
+from pyscale.report.ranks.images import NAMES
 from pyscale.report.results import Results
 from pyscale.wording import phase
-from pyscale_stages.reconstruction import COMPONENTS
 
-ENDS = ("", "_low", "_high")
 OF_TRIALS = "Marks: medians over trials"
 
 
@@ -41,8 +46,7 @@ def of_kinds(results: Results) -> Iterator[Chart | None]:
     """Draw every chart of work beside stages over N."""
     yield from of_grids(results)
     yield from of_reconstructions(results)
-    if loader := results.of(LoaderFindings):
-        yield pareto(loader)
+    yield pareto(results)
     if machine := results.of(MachineFindings):
         yield nodes(machine)
         yield from of_tests(machine)
@@ -53,39 +57,28 @@ def of_grids(results: Results) -> Iterator[Chart | None]:
     found = sweeps(results.every(GridFindings))
     if not found:
         return
-    columns = ("length_px", "megapixels", "throughput_mp_s", "first_s", "gpu_own_peak_bytes")
-    told = (*columns, "trials", "flags", "call_s", "each_s")
     shared: dict[str, Any] = {
         "along": "length_px",
         "along_title": "Side of the image (px)",
         "series": "line",
-        # Of any sweep, so that each has one colour everywhere.
-        "known": list(dict.fromkeys(line.name for sweep in found for line in sweep.lines)),
+        "known": lines_of(found),
         "is_joined": True,
     }
     grey = " Grey, hollow: other machines, on work of their own: compare shapes, not times."
-    others = [row for sweep in found for row in _elsewhere(sweep, results, columns)]
+    others = [row for sweep in found for row in _elsewhere(sweep, results)]
     yield Marks(
         id="sizetime",
         title="Time over size",
         note=f"{OF_TRIALS}, joined by device. {BARS}{grey if others else ''}",
         axis=("Time of a call (s)", "Time per megapixel (s)"),
         table="points",
-        rows=[row for sweep in found for row in _times(sweep, columns)],
-        seen=("curve", "line", *told),
+        rows=[row for sweep in found for row in point_rows(sweep)],
+        seen=("curve", "line", "call_s", "each_s", *OF_POINTS),
         value="call_s",
         relative="each_s",
         elsewhere=others,
         **shared,
     ).chart()
-    ratios = [
-        {"curve": sweep.name, "line": line.name}
-        | {n: row[n] for n in ("length_px", "base", "base_s", "value_s", "trials")}
-        | {f"ratio{end}": row[f"ratio{end}"] for end in ENDS}
-        for sweep in found
-        for line in sweep.compared
-        for row in line.ratios(sweep.measure)
-    ]
     flat = list(_ceilings(found))
     marks = Marks(
         id="sizeratio",
@@ -94,7 +87,7 @@ def of_grids(results: Results) -> Iterator[Chart | None]:
         + (" Dotted line and band: what the ratio flattens at." if flat else ""),
         axis=(ratio_title(line.base for sweep in found for line in sweep.compared),) * 2,
         table="ratios",
-        rows=ratios,
+        rows=ratio_rows(found),
         seen=("curve", "line", "length_px", "ratio", "base", "base_s", "value_s", "trials"),
         value="ratio",
         scale="linear",
@@ -133,29 +126,11 @@ def of_grids(results: Results) -> Iterator[Chart | None]:
     )
 
 
-def _times(sweep: Sweep, columns: Iterable[str]) -> Iterator[Row]:
-    """Points of a sweep with the time of a call, and of each megapixel of it."""
-    for line in sweep.lines:
-        for row in line.timed(sweep.measure):
-            calls = {f"call_s{end}": row[f"{sweep.measure}_s{end}"] for end in ENDS}
-            yield {
-                "curve": sweep.name,
-                "line": line.name,
-                **{name: row[name] for name in (*columns, "trials", "flags")},
-                **calls,
-                **{
-                    f"each_s{end}": None if at is None else at / row["megapixels"]
-                    for end, at in zip(ENDS, calls.values(), strict=True)
-                },
-                "ratio": row["ratio"] and row["ratio"]["ratio"],
-            }
-
-
-def _elsewhere(sweep: Sweep, results: Results, columns: Iterable[str]) -> Iterator[Row]:
+def _elsewhere(sweep: Sweep, results: Results) -> Iterator[Row]:
     """Times and ratios of other machines, beside a sweep."""
     for reference, grid in results.beside.get("grid", ()):
         told = {"curve": sweep.name, "title": reference.title, "source": reference.source}
-        yield from (row | told for other in sweeps([grid]) for row in _times(other, columns))
+        yield from (row | told for other in sweeps([grid]) for row in point_rows(other))
 
 
 def _ceilings(found: list[Sweep]) -> Iterator[Row]:
@@ -171,19 +146,7 @@ def _ceilings(found: list[Sweep]) -> Iterator[Row]:
 
 def of_reconstructions(results: Results) -> Iterator[Chart | None]:
     """What each component of an iteration gains over ranks, and what it takes."""
-    order = (TOTAL, *COMPONENTS)
-    known = [NAMES[name] for name in order]
-    columns = (
-        *("workers", "baseline_workers", "speedup", "speedup_low", "speedup_high"),
-        *("efficiency", "normalised_efficiency", "seconds", "share", "flags"),
-    )
-    rows = [
-        {"curve": point["name"], "panel": point["name"], "part": NAMES[name]}
-        | {column: point["components"][name][column] for column in columns}
-        for found in results.every(ReconstructFindings)
-        for point in timed_points(images(found))
-        for name in order
-    ]
+    rows = component_rows(results)
     seen = ("efficiency", "normalised_efficiency", "seconds", "share", "flags")
     marks = Marks(
         id="components",
@@ -198,7 +161,7 @@ def of_reconstructions(results: Results) -> Iterator[Chart | None]:
         scale="log2",
         along_title="Ranks N",
         series="part",
-        known=known,
+        known=COMPONENT_NAMES,
         is_aside=True,
     )
     yield marks.chart([marks.level("datum.workers / datum.baseline_workers")])
@@ -209,7 +172,7 @@ def of_reconstructions(results: Results) -> Iterator[Chart | None]:
         "component.",
         [row for row in rows if row["share"] and row["part"] != NAMES[TOTAL]],
         axis=("Share of ranks' time",) * 2,
-        parts={name: f"curve-{place}" for place, name in enumerate(known)},
+        parts={name: f"curve-{place}" for place, name in enumerate(COMPONENT_NAMES)},
         table="reconstruct",
         value="share",
         relative="share",
@@ -218,22 +181,9 @@ def of_reconstructions(results: Results) -> Iterator[Chart | None]:
     )
 
 
-def pareto(loader: LoaderFindings) -> Chart | None:
+def pareto(results: Results) -> Chart | None:
     """Every configuration of a loader by its diversity and by what it delivers."""
-    every = loader.points.to_dicts()
-    names, varied = names_of(every), varied_in(every)
-    columns = (
-        *("workers", "effective_slides", "on_front", "keeps_diversity", "consumed_per_s"),
-        *("patches_per_s", "patches_per_s_low", "patches_per_s_high", "flags"),
-    )
-    sizes = [name for name in ("patch_px", "mpp") if name in varied]
-    rows = [
-        {"curve": ", ".join((f"N = {row['workers']}", *short(row, sizes)))}
-        | {"configuration": names[row["stage"]], "line": _line(row, "factory" in varied)}
-        | {column: row[column] for column in columns}
-        for row in sorted(every, key=lambda row: row["num_workers"])
-        if row["on_front"] is not None
-    ]
+    rows = loader_rows(results)
     has_target = any(row["consumed_per_s"] is not None for row in rows)
     marks = Marks(
         id="loaderpareto",
@@ -245,7 +195,7 @@ def pareto(loader: LoaderFindings) -> Chart | None:
         axis=("Patches/s, all ranks in step",) * 2,
         table="loader",
         rows=rows,
-        seen=("configuration", "line", *columns[:5], "patches_per_s", "flags"),
+        seen=("configuration", "line", *OF_LOADERS[:6], "flags"),
         value="patches_per_s",
         scale="linear",
         along="effective_slides",
@@ -258,12 +208,6 @@ def pareto(loader: LoaderFindings) -> Chart | None:
     front: dict[str, Any] = {"interpolate": "step-before", "strokeWidth": 1.3}
     line = best.mark_line(**front, color=colour("quiet"))
     return marks.chart([marks.across("datum.consumed_per_s"), line.encode(**marks.at())])
-
-
-def _line(row: Row, names_factory: bool) -> str:
-    count = row["num_workers"]
-    factory = f", {row['factory'].rpartition(':')[2]}" if names_factory else ""
-    return f"{count} loader process{'es' * (count != 1)}{factory}"
 
 
 def nodes(machine: MachineFindings) -> Chart | None:

@@ -157,18 +157,13 @@ class Marks:
         if self.is_joined:
             line = marked.mark_line(strokeWidth=1.5, opacity=0.7, **self.aside)
             layers.append(line.encode(**self.at(), color=self.colour))
-        for ends, look in (
-            (("_min", "_max"), {"strokeWidth": 1}),
-            (
-                ("_low", "_high"),
-                {"strokeWidth": 2.5, "opacity": 0.55, "strokeCap": "round"},
-            ),
-        ):
-            if any(row.get(self.value + ends[0]) is not None for row in self.rows):
-                bars = self.on(self.data, *ends).transform_filter(f"isValid(datum.shown{ends[0]})")
-                bars = bars.transform_filter("!datum.invalid")
-                rule = bars.mark_rule(**look, **self.aside)
-                layers.append(rule.encode(**self.between(*ends), color=self.colour))
+        if any(row.get(f"{self.value}_low") is not None for row in self.rows):
+            known = self.on(self.data, "_low", "_high").transform_filter(
+                "isValid(datum.shown_low) && !datum.invalid"
+            )
+            look: dict[str, Any] = {"strokeWidth": 2.5, "opacity": 0.55, "strokeCap": "round"}
+            rule = known.mark_rule(**look, **self.aside)
+            layers.append(rule.encode(**self.between("_low", "_high"), color=self.colour))
         # Hollow on lanes: two GPUs of one kind lie upon each other.
         mark: dict[str, Any] = {"filled": not self.lanes, "size": 75, "opacity": 1}
         points = marked.mark_point(**mark, strokeWidth=2, **self.aside)

@@ -6,30 +6,23 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import altair as alt
-import polars as pl
 
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.laws import Fit
 from pyscale.report import scalingkind
-from pyscale.report.charts.chart import Chart, Row, chosen, cross, telling
+from pyscale.report.charts.chart import Chart, chosen, cross, telling
 from pyscale.report.charts.marks import ASIDE_PX, Marks, bars
 from pyscale.report.curves import Curve, curves, timed_curves
 from pyscale.report.dictionary import DRAWN_STATES
+from pyscale.report.drawnrows import Row, configuration_rows, loss_rows, trial_rows
 from pyscale.report.palette import PARTS, colour
 from pyscale.report.quality import with_unit
 from pyscale.report.results import Results
 from pyscale.wording import phase
 
 CONFIGURATIONS = "configurations"
-COLUMNS = (
-    *("workers", "repeats", "invalid", "flags", "baseline_workers", "work", "worker_seconds"),
-    *("wall_s", "wall_s_low", "wall_s_high", "wall_s_min", "wall_s_max"),
-    *("speedup", "speedup_low", "speedup_high", "efficiency", "efficiency_low", "efficiency_high"),
-    *("peak_rss_bytes", "requested_memory_bytes", "memory_used_share"),
-    *("core_hours", "core_hours_per_work", "gpu_hours", "money", "money_per_work", "currency"),
-)
-"""Of the configurations that charts draw or tell."""
 SEEN = ("curve", "workers", "wall_s", "speedup", "efficiency", "repeats", "flags")
+TOLD_OF_TRIALS = ("curve", "workers", "block", "wall_s", "cache_state")
 FEW = f"none where fewer than {repeats_needed()} trials were timed"
 BARS = f"Bars: 95 % intervals; {FEW}."
 DASHED = "Dashed: ideal."
@@ -48,21 +41,12 @@ def over_workers(results: Results) -> Iterator[Chart | None]:
     yield measures(results)
 
 
-def rows_of(found: Sequence[Curve]) -> list[Row]:
-    """Every configuration that was timed."""
-    return [
-        {"curve": curve.name} | {name: row.get(name) for name in COLUMNS}
-        for curve in found
-        for row in curve.timed
-    ]
-
-
 def _over(found: Sequence[Curve], **how: Any) -> Marks:
     """Marks of a column of the configurations."""
     shared: dict[str, Any] = {
         "table": CONFIGURATIONS,
         "dataset": CONFIGURATIONS,
-        "rows": rows_of(found),
+        "rows": configuration_rows(found),
         "known": [curve.name for curve in found],
         "seen": SEEN,
         **dict.fromkeys(("is_joined", "is_together", "is_aside"), True),
@@ -78,7 +62,7 @@ def speedup(found: Sequence[Curve], results: Results) -> Chart | None:
         found,
         id="speedup",
         title="Speedup over workers",
-        note=_note(DASHED, BARS, CROSS, laws and "Dotted: a fitted law in its 95 % band.", legend),
+        note=_note(found, BARS, laws and "Dotted: a fitted law in its 95 % band.", legend),
         axis=(scalingkind.speedup_title(found), "Efficiency: speedup over the ideal"),
         value="speedup",
         relative="efficiency",
@@ -91,24 +75,19 @@ def speedup(found: Sequence[Curve], results: Results) -> Chart | None:
 
 def walltime(found: Sequence[Curve], results: Results) -> Chart | None:
     """Wall time of every configuration and of every trial."""
-    columns = ("trial", "workers", "block", "wall_s", "cache_state")
-    trials = _of_trials(found, results, columns, pl.lit(value=True))
+    trials = trial_rows(found, results.trials)
     marks = _over(
         found,
         id="walltime",
         title="Wall time over workers",
-        note=_note(
-            f"Grey: single trials. {DASHED} {BARS}",
-            f"Thin bars: shortest to longest of fewer than {repeats_needed()} trials.",
-            CROSS,
-        ),
+        note=_note(found, BARS, "Grey: single trials."),
         axis=("Wall time (s)",) * 2,
         value="wall_s",
         seen=(*SEEN, "worker_seconds"),
         is_together=False,
         is_aside=False,
     )
-    dots, told = telling(marks.on("trials"), "trials", trials, ("curve", *columns[1:]))
+    dots, told = telling(marks.on("trials"), "trials", trials, TOLD_OF_TRIALS)
     small: dict[str, Any] = {"size": 22, "opacity": 0.7, "xOffset": -ASIDE_PX}
     single = dots.mark_circle(color=colour("single"), **small).encode(**marks.at(), tooltip=told)
     ideal = marks.level("datum.efficiency * datum.wall_s")
@@ -121,14 +100,14 @@ def throughput(found: Sequence[Curve]) -> Chart | None:
         found,
         id="throughput",
         title="Throughput over workers",
-        note=_note(DASHED, CROSS),
+        note=_note(found),
         axis=("Frames or units of work per second", "Per second and worker"),
         value="rate",
         relative="each",
         dataset="throughput",
         rows=[
             row | {"rate": rate, "each": rate / row["workers"]}
-            for row in rows_of(found)
+            for row in configuration_rows(found)
             if row["work"]
             for rate in (row["work"] / row["wall_s"],)
         ],
@@ -152,7 +131,7 @@ def memory(found: Sequence[Curve]) -> Chart | None:
         dataset="memory",
         rows=[
             row | {"memory_gib": row["peak_rss_bytes"] / 2**30}
-            for row in rows_of(found)
+            for row in configuration_rows(found)
             if row["peak_rss_bytes"]
         ],
         seen=("curve", "workers", "peak_rss_bytes", "requested_memory_bytes", "repeats", "flags"),
@@ -166,7 +145,7 @@ def memory(found: Sequence[Curve]) -> Chart | None:
 
 def cost(found: Sequence[Curve]) -> Chart | None:
     """What a trial costs: money where there are prices, else core-hours."""
-    rows = rows_of(found)
+    rows = configuration_rows(found)
     currency = next((row["currency"] for row in rows if row["money"] is not None), None)
     column, unit = ("money", f"Cost ({currency})") if currency else ("core_hours", "Core-hours")
     return _over(
@@ -184,11 +163,10 @@ def cost(found: Sequence[Curve]) -> Chart | None:
 
 def cache(found: Sequence[Curve], results: Results) -> Chart | None:
     """How long the workers of every timed trial read, by the state of the page cache."""
-    columns = ("trial", "workers", "block", "wall_s", "cache_state", "phase_read_s")
     rows = [
         row | {"state": DRAWN_STATES[row["cache_state"]]}
-        for row in _of_trials(found, results, columns, pl.col("phase_read_s") > 0)
-        if row["cache_state"] in DRAWN_STATES
+        for row in trial_rows(found, results.trials)
+        if row["cache_state"] in DRAWN_STATES and row["phase_read_s"]
     ]
     return Marks(
         id="cache",
@@ -198,22 +176,12 @@ def cache(found: Sequence[Curve], results: Results) -> Chart | None:
         axis=("Reading (worker-seconds)",) * 2,
         table="trials",
         rows=rows,
-        seen=("curve", *columns[1:]),
+        seen=(*TOLD_OF_TRIALS, "phase_read_s"),
         value="phase_read_s",
         series="state",
         known=list(DRAWN_STATES.values()),
         is_aside=True,
     ).chart()
-
-
-def _of_trials(
-    found: Sequence[Curve], results: Results, columns: Sequence[str], which: pl.Expr
-) -> list[Row]:
-    return [
-        {"curve": curve.name, **row}
-        for curve in found
-        for row in curve.select(results.trials).filter("valid", which).select(columns).to_dicts()
-    ]
 
 
 def measures(results: Results) -> Chart | None:
@@ -241,16 +209,7 @@ def measures(results: Results) -> Chart | None:
 
 def losses(found: Sequence[Curve], results: Results) -> Chart | None:
     """Worker-seconds by part and number of workers, a panel a curve."""
-    whole = pl.col("worker_seconds").sum().over("workers")
-    rows = [
-        {"curve": curve.name, "panel": curve.name, **row, "part": phase(row["part"])}
-        for curve in curves(results.configurations)
-        for row in curve.select(results.losses)
-        .with_columns(share=pl.col("worker_seconds") / whole)
-        .filter(pl.col("worker_seconds") > 0)
-        .select("workers", "part", "worker_seconds", "growth_s", "share")
-        .to_dicts()
-    ]
+    rows = loss_rows(curves(results.configurations), results.losses)
     own = alt.Chart(alt.NamedData(name=CONFIGURATIONS)).transform_filter("datum.curve == panel")
     needed = chosen("datum.efficiency * datum.worker_seconds", "datum.efficiency")
     level = own.transform_calculate("level", needed)
@@ -280,7 +239,7 @@ def losses(found: Sequence[Curve], results: Results) -> Chart | None:
             ),
             took.mark_point(**cross(yOffset=-10)).encode(y=alt.Y("took:Q")),
         ],
-        configurations=rows_of(found),
+        configurations=configuration_rows(found),
     )
 
 
@@ -320,10 +279,11 @@ def elsewhere(found: Sequence[Curve], results: Results) -> list[Row]:
         for reference, table in results.references
         for curve in timed_curves(table)
         if curve.key["stage"] in names
-        for row in rows_of([curve])
+        for row in configuration_rows([curve])
         if row["workers"] <= most
     ]
 
 
-def _note(*sentences: str | list[Row] | None) -> str:
-    return " ".join(filter(None, map(str, filter(None, sentences))))
+def _note(found: Sequence[Curve], *sentences: str | list[Row] | None) -> str:
+    has_crosses = any(row["invalid"] for curve in found for row in curve.timed)
+    return " ".join(map(str, filter(None, (DASHED, *sentences, has_crosses and CROSS))))

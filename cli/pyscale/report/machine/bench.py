@@ -53,11 +53,6 @@ class Bench:
         names = ("particle_write", "particle_cache_copy")
         return [row for row in self.of("storage") if row["test"] in names]
 
-    @cached_property
-    def metadata(self) -> list[Row]:
-        """Operations on small files."""
-        return [row for row in self.of("storage") if row["test"].startswith("metadata_")]
-
     def storage(self, test: str, at_once: int = 1) -> Row | None:
         """Return a whole test of the storage that has a time; None where there is none."""
         wanted = (test, None, at_once)
@@ -77,26 +72,10 @@ class Bench:
         return sorted(rows, key=lambda row: row["at_once"])
 
     @cached_property
-    def threads(self) -> list[int]:
-        """Numbers of threads on which any codec was decoded."""
-        return sorted(
-            {row["at_once"] for row in timed(self.of("decompress")) if row["step"] == "decode"}
-        )
-
-    @cached_property
     def kernels(self) -> dict[str, list[Row]]:
         """Whole tests of the kernels by the device that computed."""
         wholes = (row for row in self.of("kernels") if row["step"] is None)
         return grouped((row["device"] or PROCESSOR, row) for row in wholes)
-
-    def steps(self, test: Row) -> list[Row]:
-        """Steps of a whole test."""
-        same = ("stage", "device", "test", "at_once")
-        return [
-            row
-            for row in self.of(test["kind"])
-            if row["step"] is not None and all(row[name] == test[name] for name in same)
-        ]
 
 
 def benches(machine: MachineFindings | None) -> list[Bench]:

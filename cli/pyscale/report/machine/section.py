@@ -42,7 +42,7 @@ AT_ONCE = (
     "process beside the others."
 )
 LEFT_OUT = {
-    *("Doubts", "Trials", "Median (ms)", "p95 (ms)", "First call (s)", "Error", "Allowed"),
+    *("Doubts", "Trials", "Median (ms)", "p95 (ms)", "First call (s)", "Error", "Allowed", "Share"),
     *("Nodes", "Outliers"),
 }
 """Columns that a terminal has no room for."""
@@ -85,9 +85,7 @@ def section(results: Results) -> Section | None:
                 for bench in found
             ),
             Block(
-                folded=there(
-                    *(tables.steps(bench, one) for bench in found for one in bench.kernels)
-                ),
+                folded=tuple(one for bench in found for one in tables.steps(bench)),
                 is_on_page_alone=True,
             ),
             Block(

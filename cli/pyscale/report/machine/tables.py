@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import itemgetter
 
 from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.report.dictionary import WAYS, Written, in_units
-from pyscale.report.machine.bench import Bench
+from pyscale.report.dictionary import in_units
+from pyscale.report.machine.bench import PROCESSOR, Bench
 from pyscale.report.machine.testlabels import (
     CODECS,
+    MEGA,
+    MODES,
     cannot,
     doubts,
     label,
+    mode_of,
     rate_parts,
     tag,
     what_was_read,
@@ -23,130 +27,94 @@ from pyscale.report.page.values import (
     Columns,
     Row,
     Table,
-    Writer,
     laid_out,
     numbers,
     words,
 )
 from pyscale.report.section import there
-from pyscale.wording import ABSENT, grouped, number, phase, ratio
+from pyscale.wording import ABSENT, grouped, phase, ratio
 from pyscale_stages.metric import SHARES
-from pyscale_stages.wording import plural
 
-LATENCIES = tuple(f"latency_p{share}_s" for share in SHARES)
 TEST = ("stage", "workers", "device", "test", "step", "at_once")
 """What names a test of several nodes."""
-DOUBTS = words(
-    "Doubts", lambda row: ", ".join(doubts(row)), "Flags, explained below; or why it cannot run"
-)
-BOTTLENECK = words(
-    "Likely bottleneck",
-    tag,
-    "Part of the machine on which its speed depends most, explained below",
-)
+CAPTIONS = {"storage": "Storage", "decompress": "Decompression", "kernels": "Compute kernels"}
 
 
-def reads(bench: Bench) -> Table | None:
-    """Bandwidth, operations per second and latencies of everything that was read and written."""
-    columns: Columns = [
-        *TESTS.columns("cache"),
-        TESTS.column("at_once", means="Readers: processes with a share of the files each"),
-        numbers(
-            "MB/s",
-            _measured("rate", WAYS["MB"]),
-            "10^6 bytes a second, of all together; 95 % interval",
-        ),
-        *TESTS.columns("iops", *LATENCIES, "repeats"),
-        DOUBTS,
-    ]
-    rows = []
-    for row in (*bench.reads, *bench.writes):
-        step = "" if row["step"] is None else f": {phase(row['step'])}"
-        rows.append((f"{what_was_read(row['test'])}{step}", row))
-    return laid_out("Storage", rows, columns, head="Read or written")
+def of(bench: Bench) -> tuple[Table, ...]:
+    """Every test: a table for each stage, and for each device that computed."""
+    # Reads stand in the order in which they are compared.
+    reads = {id(row): place for place, row in enumerate(bench.reads)}
+    ordered = sorted(bench.rows, key=lambda row: reads.get(id(row), len(reads)))
+    whole = [row for row in ordered if row["whole"]]
+    return there(*(_tests(*one) for one in grouped((_caption(row), row) for row in whole).items()))
 
 
-def metadata(bench: Bench) -> Table | None:
-    """Operations on small files, one after the other."""
-    columns: Columns = [
-        numbers("Files/s", _measured("rate"), "One after the other; 95 % interval"),
-        *TESTS.columns(*LATENCIES, "cache", "repeats"),
-        DOUBTS,
-    ]
-    named = [(row["test"].removeprefix("metadata_").capitalize(), row) for row in bench.metadata]
-    return laid_out("Small files", named, columns, head="Operation")
-
-
-def codecs(bench: Bench) -> Table | None:
-    """Reading apart from decoding, and decoding over numbers of threads."""
-    columns: Columns = [
-        numbers(
-            "Reading (MB/s)",
-            lambda row: _rate(row["read"]),
-            "Of the file, from storage into memory; 95 % interval",
-        ),
-        *TESTS.columns("cache"),
+def steps(bench: Bench) -> tuple[Table, ...]:
+    """Steps of the tests that are timed as a whole too."""
+    parts = [row for row in bench.rows if not row["whole"]]
+    return there(
         *(
-            numbers(
-                f"{plural(count, 'thread')} (MB/s)",
-                _decoding(count),
-                "Of decoded pixels, from memory to memory; 95 % interval",
-            )
-            for count in bench.threads
-        ),
-        BOTTLENECK,
-        (DOUBTS[0], lambda row: (", ".join(row["doubts"]) or ABSENT,)),
-    ]
-    rows = []
-    for name in bench.codecs:
-        read = next(iter(bench.codec(name, "read")), None)
-        decoded = {row["at_once"]: row for row in bench.codec(name, "decode")}
-        every = [row for row in (read, *decoded.values()) if row]
-        told = {
-            "read": read,
-            "cache": read and read["cache"],
-            "decoded": decoded,
-            "bottleneck": next((row["bottleneck"] for row in (*decoded.values(), *every)), None),
-            "doubts": dict.fromkeys(doubt for row in every for doubt in doubts(row)),
-        }
-        rows.append((CODECS.get(name, name), told))
-    return laid_out("Decompression", rows, columns, head="Format and codec")
+            _tests(f"{caption}: steps", rows)
+            for caption, rows in grouped((_caption(row), row) for row in parts).items()
+        )
+    )
 
 
-def kernels(bench: Bench, device: str) -> Table | None:
-    """Time, rate and judgement of every test on one device."""
+def _caption(row: Row) -> str:
+    device = f" on {row['device'] or PROCESSOR}" if row["kind"] == "kernels" else ""
+    return f"{CAPTIONS.get(row['kind'], row['kind'])}{device}"
+
+
+def _tests(caption: str, rows: Sequence[Row]) -> Table | None:
+    is_storage = all(row["kind"] == "storage" for row in rows)
     columns: Columns = [
-        numbers(
-            "Time (s)",
-            _measured("wall_s"),
-            "Median over trials, without first calls; 95 % interval",
+        words("Step", lambda row: row["step"] and phase(row["step"])),
+        TESTS.column(
+            "at_once", lambda row: (ABSENT if row["at_once"] == 1 else str(row["at_once"]),)
         ),
-        numbers("Rate", _rate_with_unit, "Work over this time"),
+        *TESTS.columns("cache"),
+        TESTS.column("wall_s", _time),
+        numbers("Rate", _rate, "Of all together: work over this time; 95 % interval"),
+        *TESTS.columns("iops", *(f"latency_p{share}_s" for share in SHARES)),
         *TESTS.columns("percent", "first_s", "error", "tolerance"),
-        BOTTLENECK,
-        *TESTS.columns("repeats"),
-        DOUBTS,
-    ]
-    named = [(row["test"], row) for row in bench.kernels[device]]
-    return laid_out(f"Compute kernels on {device}", named, columns, head="Test")
-
-
-def steps(bench: Bench, device: str) -> Table | None:
-    """Steps of every test that has any."""
-    columns: Columns = [
-        words("Step", lambda row: phase(row["step"])),
-        numbers(
-            "Time (s)",
-            _measured("wall_s"),
-            "In one call of the test, of all calls of the step",
+        words(
+            "Likely bottleneck",
+            lambda row: "" if is_storage else tag(row),
+            "Part of the machine on which its speed depends most, explained below",
         ),
-        TESTS.column("percent", means="Of its test"),
-        numbers("Rate", _rate_with_unit),
-        BOTTLENECK,
-        DOUBTS,
+        *TESTS.columns("repeats"),
+        words(
+            "Doubts",
+            lambda row: ", ".join(doubts(row)),
+            "Flags, explained below; or why it cannot run",
+        ),
     ]
-    named = [(row["test"], step) for row in bench.kernels[device] for step in bench.steps(row)]
-    return laid_out(f"Steps of the kernels on {device}", named, columns, head="Test")
+    return laid_out(caption, ((_name(row), row) for row in rows), columns, head="Test")
+
+
+def _name(row: Row) -> str:
+    if row["kind"] == "storage":
+        # The state of the page cache says how what was timed was read.
+        mode = MODES.get(mode_of(row["test"]) or "") if row["cache"] is None else None
+        return ", ".join(filter(None, (what_was_read(row["test"]), mode)))
+    return str(CODECS.get(row["test"], row["test"]))
+
+
+def _time(row: Row) -> Cell:
+    """Write a time with its interval; what has none says why."""
+    if row["wall_s"] is None and row["why_not"]:
+        return (cannot(row["why_not"]),)
+    return TESTS.interval_cell(row, "wall_s")
+
+
+def _rate(row: Row) -> Cell:
+    if row["rate"] is None:
+        return (ABSENT,)
+    scale, unit = rate_parts(row["rate"], row["unit"])
+    # In one unit, so that files of all kinds can be compared.
+    if row["kind"] != "kernels" and row["unit"] == "B":
+        scale, unit = MEGA, "MB/s"
+    return (*TESTS.interval_cell(row, "rate", in_units(scale)), f" {unit}")
 
 
 def nodes(machine: MachineFindings) -> Table | None:
@@ -172,40 +140,8 @@ def nodes(machine: MachineFindings) -> Table | None:
     return laid_out("Nodes compared", rows, columns, head="Test")
 
 
-def of(bench: Bench) -> tuple[Table, ...]:
-    """Every table of a bench but those of steps."""
-    every = (reads(bench), metadata(bench), codecs(bench))
-    return there(*every, *(kernels(bench, device) for device in bench.kernels))
-
-
 def _median(row: Row) -> Cell:
     scale, unit = (
         (1.0, "/s") if row["unit"] is None else rate_parts(row["median_rate"], row["unit"])
     )
     return (*NODES.cell(row, "median_rate", in_units(scale)), f" {unit}")
-
-
-def _measured(column: str, written: Written = number) -> Writer:
-    """Write one number with its interval; what has none says why."""
-
-    def write(row: Row) -> Cell:
-        if row[column] is None and row["why_not"]:
-            return (cannot(row["why_not"]),)
-        return TESTS.interval_cell(row, column, written)
-
-    return write
-
-
-def _rate(row: Row | None) -> Cell:
-    return (ABSENT,) if row is None else _measured("rate", WAYS["MB"])(row)
-
-
-def _decoding(threads: int) -> Writer:
-    return lambda row: _rate(row["decoded"].get(threads))
-
-
-def _rate_with_unit(row: Row) -> Cell:
-    if row["rate"] is None:
-        return (ABSENT,)
-    scale, unit = rate_parts(row["rate"], row["unit"])
-    return (*TESTS.cell(row, "rate", in_units(scale)), f" {unit}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
@@ -170,7 +171,7 @@ class Table(Record):
         groups = []
         for group in self.groups:
             texts = ([cell_text(line.cells[place]) for place in places] for line in group.lines)
-            cells = (tuple((text.partition(" [")[0],) for text in line) for line in texts)
+            cells = (tuple((re.sub(r" \[.*?\]", "", text),) for text in line) for line in texts)
             lines = tuple(Line(cells=own) for own in cells)
             groups.append(Group(name=group.name, lines=lines))
         columns = tuple(self.columns[place] for place in places)

@@ -65,23 +65,19 @@ def rates(rows: Rows) -> Table | None:
 
 def waits(rows: Rows) -> Table | None:
     """Waits for a batch, memory, storage and cores of loading, as its record declares."""
-    columns: Columns = [
-        *LOADER.columns("workers"),
-        *(
-            numbers(each.shown, LOADER.plain(column, WAYS[_unit(each.shown)]), each.means)
-            for column, each in folded(Loading).items()
-            if each.shown
-        ),
+    shown = {column: each for column, each in folded(Loading).items() if each.shown}
+    columns = LOADER.columns("workers") + [
+        numbers(each.shown, LOADER.plain(column, WAYS[_unit(each.shown)]), each.means)
+        for column, each in shown.items()
     ]
     return laid_out("Waiting, memory and storage", _timed(rows), columns, head=HEAD)
 
 
 def diversity(rows: Rows, keep: float) -> Table | None:
     """Diversity of the patches of each configuration, beside its rate."""
-    known = [(name, row) for name, row in rows if row["effective_slides"] is not None]
-    columns: Columns = [
-        *LOADER.columns("workers"),
-        LOADER.column("patches_per_s", _rate),
+    known = [(name, row) for name, row in _timed(rows) if row["effective_slides"] is not None]
+    columns = [
+        *LOADER.columns("workers", "patches_per_s"),
         *LOADER.columns("effective_slides", "slides_per_batch", "distance_px", "diversity_patches"),
         words(
             f"Keeps {percent(keep)}",
@@ -90,7 +86,7 @@ def diversity(rows: Rows, keep: float) -> Table | None:
         ),
         *LOADER.columns("on_front"),
     ]
-    return laid_out("Diversity beside speed", _timed(known), columns, head=HEAD)
+    return laid_out("Diversity beside speed", known, columns, head=HEAD)
 
 
 def of_ranks(rows: Rows) -> Table | None:

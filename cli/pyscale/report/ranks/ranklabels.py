@@ -10,11 +10,6 @@ from pyscale.wording import at_each_n, listing, of_each
 from pyscale_stages.wording import plural
 
 
-def ranks(count: int) -> str:
-    """Write a number of ranks."""
-    return plural(count, "rank")
-
-
 def told_doubts(row: Row) -> str:
     """Flags of a configuration, and the error of one that failed."""
     return "; ".join([*flags_of(row), *([row["error"]] if row["error"] else [])])
@@ -23,7 +18,7 @@ def told_doubts(row: Row) -> str:
 def trials_of(points: Sequence[Row]) -> str:
     """State the numbers of ranks and of trials."""
     counts = sorted({row["workers"] for row in points})
-    on = ranks(counts[0]) if len(counts) == 1 else f"N = {listing(counts)} ranks"
+    on = plural(counts[0], "rank") if len(counts) == 1 else f"N = {listing(counts)} ranks"
     return f"on {on}, {of_each(row['repeats'] for row in points)}"
 
 

@@ -42,7 +42,6 @@ def section(results: Results) -> Section | None:
     shown = (
         tables.scaling(points),
         tables.components(points),
-        tables.speedups(points),
         tables.sharing(points),
         tables.quality(points),
         tables.largest(findings.largest.to_dicts(), points),
@@ -85,7 +84,9 @@ def _answered(
         knee, of_trials = knees.get(stage), flags_of_trials(configurations, [stage])
         if knee is None:
             error = next((f"; its error: {row['error']}" for row in own if row["error"]), ".")
-            told = (Answer("Faster", "faster", ("Unknown",), (f": no trial counts{error}",)),)
+            told: tuple[Answer, ...] = (
+                Answer("Faster", "faster", ("Unknown",), (f": no trial counts{error}",)),
+            )
             trusted = judged((), compared=None, none_timed="no trial counts")
         else:
             fastest = min(timed(own), key=lambda row: (float(row["wall_s"]), row["workers"]))

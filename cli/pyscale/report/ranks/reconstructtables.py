@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyscale.analysis.ranks.components import COMPUTED, OBJECTIVE, TOTAL
+from pyscale.analysis.ranks.components import COMPUTED, OBJECTIVE, TOTAL, WITH_WORK
 from pyscale.report.dictionary import Written, labels
 from pyscale.report.page.values import (
     COMPONENTS,
@@ -73,18 +73,24 @@ def _named(points: Sequence[Row]) -> list[tuple[str, Row]]:
 
 
 def scaling(points: Sequence[Row]) -> Table | None:
-    """Speedup of an iteration; failed configurations with their error."""
-    columns: Columns = [
-        *OF.columns("workers", "repeats"),
-        OF.column("wall_s", _iteration),
-        COMPONENTS.column("speedup", _speedup(TOTAL)),
-        COMPONENTS.column("efficiency", _component(TOTAL, "efficiency")),
-        COMPONENTS.column("normalised_efficiency", _component(TOTAL, "normalised_efficiency")),
+    """Speedup of an iteration, and of what one rank computes too; failed ones with their error."""
+    columns = [*OF.columns("workers", "repeats"), OF.column("wall_s", _iteration)]
+    for name in (TOTAL, *COMPUTED):
+        of = "" if name == TOTAL else f"{titled(NAMES[name])}: "
+        columns += [
+            COMPONENTS.column("speedup", _speedup(name), head=of and f"{of}speedup"),
+            COMPONENTS.column(
+                "efficiency", _component(name, "efficiency"), head=of and f"{of}efficiency"
+            ),
+        ]
+        if name in WITH_WORK:
+            write = _component(name, "normalised_efficiency")
+            columns.append(COMPONENTS.column("normalised_efficiency", write))
+    columns += [
         *OF.columns("work_multiplier"),
         words("Doubts", told_doubts, "Flags, explained below; errors"),
     ]
-    rows = _named(points)
-    return laid_out("Strong scaling of an iteration", rows, columns, head=HEAD)
+    return laid_out("Strong scaling", _named(points), columns, head=HEAD)
 
 
 def components(points: Sequence[Row]) -> Table | None:
@@ -118,28 +124,6 @@ def components(points: Sequence[Row]) -> Table | None:
     return laid_out("Components of an iteration", _named(timed(points)), columns, head=HEAD)
 
 
-def speedups(points: Sequence[Row]) -> Table | None:
-    """Speedup of each component that one rank has too."""
-    columns = OF.columns("workers")
-    for name in COMPUTED:
-        columns += [
-            numbers(
-                f"{titled(NAMES[name])}: speedup",
-                _speedup(name),
-                "Of the rank that takes longest, over N0; 95 % interval",
-            ),
-            COMPONENTS.column("efficiency", _component(name, "efficiency")),
-        ]
-    columns.append(
-        COMPONENTS.column(
-            "normalised_efficiency",
-            _component("denoiser", "normalised_efficiency"),
-            means="Of the denoiser: for as many denoised pixels",
-        )
-    )
-    return laid_out("Strong scaling of components", _named(timed(points)), columns, head=HEAD)
-
-
 def sharing(points: Sequence[Row]) -> Table | None:
     """Balance of the ranks, exchange between them, and memory of each."""
     columns: Columns = [
@@ -171,30 +155,29 @@ def quality(points: Sequence[Row]) -> Table | None:
 def largest(rows: Sequence[Row], points: Sequence[Row]) -> Table | None:
     """Sizes that fit each number of ranks, where several sizes of a problem were reconstructed."""
     sizes = {(row["problem"], row["size_px"]) for row in points}
-    many = {name for name, _ in sizes if len([one for one, _ in sizes if one == name]) > 1}
-    shown = [row for row in rows if row["problem"] in many or row["exhausted_px"] is not None]
+    problems = [name for name, _ in sizes]
+    shown = [
+        row for row in rows if problems.count(row["problem"]) > 1 or row["exhausted_px"] is not None
+    ]
+    names = ("family", "problem", "workers", "size_px")
+    at = {tuple(row[name] for name in names): row for row in points}
 
-    def at(column: str, *sizes: str) -> Writer:
-        return lambda row: _at_size(points, row, sizes, column)
+    def written(column: str, *sizes: str) -> Writer:
+        def write(row: Row) -> Cell:
+            size = next((row[name] for name in sizes if row[name] is not None), None)
+            point = at.get((row["family"], row["problem"], row["workers"], size))
+            return (ABSENT,) if point is None else OF.cell(point, column, str)
 
-    ran, ran_out = at("size_px", "largest_px"), at("size_px", "exhausted_px")
+        return write
+
+    ran, ran_out = written("size_px", "largest_px"), written("size_px", "exhausted_px")
     columns: Columns = [
-        OF.column("workers", at("workers", "largest_px", "exhausted_px")),
+        OF.column("workers", written("workers", "largest_px", "exhausted_px")),
         numbers("Largest that ran (px)", ran, "Length of the largest image with a time"),
         numbers("Out of memory (px)", ran_out, "Smallest image that ran out of memory"),
     ]
     found = [(problem(row["problem"]), row) for row in shown]
     return laid_out("Largest image that fits", found, columns, head="Problem")
-
-
-def _at_size(points: Sequence[Row], row: Row, sizes: Sequence[str], column: str) -> Cell:
-    """Write a number of the point that a row of sizes concerns."""
-    size = next((row[name] for name in sizes if row[name] is not None), None)
-    wanted = (row["family"], row["problem"], row["workers"], size)
-    for one in points:
-        if (one["family"], one["problem"], one["workers"], one["size_px"]) == wanted:
-            return OF.cell(one, column, str)
-    return (ABSENT,)
 
 
 def published(title: str, rows: Sequence[Row], points: Sequence[Row]) -> Table | None:

@@ -14,8 +14,7 @@
     .chart-plot { width: 100%; min-width: 0; }
     .chart-plot svg { display: block; max-width: 100%; height: auto; }
     .chart-legend { display: flex; min-height: 1.25rem; flex-wrap: wrap; gap: .25rem 1rem; list-style: none; margin: 0 0 .5rem; padding: 0; font-size: .8125rem; color: var(--chart-ink); }
-    .chart-legend li { display: flex; align-items: center; gap: .4em; margin: 0; }
-    .chart-legend li { min-width: 0; overflow-wrap: anywhere; }
+    .chart-legend li { display: flex; align-items: center; gap: .4em; margin: 0; min-width: 0; overflow-wrap: anywhere; }
     .chart-legend svg { flex: none; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
     .chart-choice { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; margin: 0 0 .25rem; font-size: .8125rem; color: var(--chart-ink); }
     .chart-choice label { display: flex; align-items: center; gap: .5em; max-width: 100%; }
@@ -375,20 +374,12 @@
     return plots;
   }
 
-  const whenIdle = () => new Promise((resolve) => (window.requestIdleCallback ?? setTimeout)(resolve));
-
-  // The first chart is on the first screen; the others wait until nothing else has to be done.
-  async function drawAll(plots, atOnce) {
-    const first = plots.filter((plot) => plot.id === plots[0]?.id);
-    await Promise.all(first.map((plot) => plot.draw()));
-    for (const plot of plots.slice(first.length)) {
-      if (!atOnce()) await whenIdle();
-      await plot.draw();
-    }
+  // From the top of the page on.
+  async function drawAll(plots) {
+    for (const plot of plots) await plot.draw();
   }
 
   const choices = [];
-  let isPrinting = false;
   addStyle();
   const places = [...document.querySelectorAll("[data-chart]")].filter((place) => place.dataset.chart in charts);
   const plots = places.flatMap(mounted);
@@ -406,9 +397,5 @@
     chosen.scale = event.detail;
     each((plot) => plot.scale());
   });
-  window.addEventListener("beforeprint", () => {
-    isPrinting = true;
-    each((plot) => plot.draw());
-  });
-  window.pyscale.ready = drawAll(plots, () => isPrinting);
+  window.pyscale.ready = drawAll(plots);
 })();
