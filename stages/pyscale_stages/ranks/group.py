@@ -160,7 +160,8 @@ def _transport(backend: str) -> dict[str, str]:
     if "nccl" in backend:
         import torch
 
-        found["ranks_nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
+        version = torch.cuda.nccl.version()  # type: ignore[no-untyped-call]
+        found["ranks_nccl"] = ".".join(map(str, version))
     return found
 
 
