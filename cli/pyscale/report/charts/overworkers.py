@@ -100,7 +100,7 @@ def throughput(found: Sequence[Curve]) -> Chart | None:
         found,
         id="throughput",
         title="Throughput over workers",
-        note=_note(found),
+        note=_note(found, "Work over the median wall time."),
         axis=("Frames or units of work per second", "Per second and worker"),
         value="rate",
         relative="each",
