@@ -1,0 +1,159 @@
+"""Claim: at N = 1 the whole pipeline with fast backends costs less than a plain script.
+
+The script calls the same libraries one after the other in one process. Beside it `pyscale run`,
+with its report and all, by default and with the backends fft and sparse and one tile over each
+frame. Processor time of all processes, which one after the other have one thread each, and AP at
+IoU 0.5 of the labels with the truth: of real nuclei that drift, where ../shared/data has them, and
+of synthetic cells. `python benchmarks/bench_pipeline.py [FRAMES]`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from pyscale_stages.movie import Movie
+from pyscale_stages.synth.drifted import DriftedParams, write_drifted_movie
+from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
+from pyscale_stages.truth.matching import match_cells, summed
+
+NUCLEI = Path(__file__).resolve().parents[2] / "shared" / "data" / "stardist-nuclei"
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS"), "1"
+)
+FAST = ("register_denoise.backend=fft", "segment.tile_px=1024", "track.backend=sparse")
+SET_CHILD_SUBREAPER = 36
+
+
+def main(frames: int) -> int:
+    """Print a line for each movie and way; fail where the claim does not hold."""
+    # What works off a run outlives its command, and counts here when it has ended.
+    ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    holds = True
+    with TemporaryDirectory() as name:
+        print(f"{'':26}{'CPU-s':>8}{'wall s':>8}{'AP':>8}", flush=True)
+        for movie in movies(Path(name), frames):
+            took = {}
+            for way in ("plain script", "pyscale", "pyscale, fast"):
+                folder = Path(name) / f"{movie.name} {way}"
+                folder.mkdir()
+                cpu_s, wall_s = timed(command_of(way, movie / "movie.ome.tif", folder), folder)
+                took[way] = cpu_s
+                print(
+                    f"{movie.name + ', ' + way:26}{cpu_s:8.1f}{wall_s:8.0f}"
+                    f"{precision(folder, movie / 'truth' / 'specimen'):8.3f}",
+                    flush=True,
+                )
+            holds = holds and took["pyscale, fast"] < took["plain script"]
+    return 0 if holds else 1
+
+
+def movies(folder: Path, frames: int) -> list[Path]:
+    """Folders of movies with their truth."""
+    made = SynthParams(frames=frames, cells=100, cell_types=1, seed=5)
+    found = [write_synthetic_movie(folder / "cells", made)]
+    if NUCLEI.is_dir():
+        drifted = DriftedParams(
+            source=NUCLEI.name, image="img2d.tif", labels="mask2d.tif", seed=103, frames=frames
+        )
+        found.insert(0, write_drifted_movie(folder / "nuclei", drifted, NUCLEI))
+    return found
+
+
+def command_of(way: str, movie: Path, folder: Path) -> list[str]:
+    """What is typed for a way of doing the pipeline."""
+    if way == "plain script":
+        return [sys.executable, __file__, "--script", str(movie), str(folder)]
+    command = [str(Path(sys.executable).with_name("pyscale")), "run", "pipeline", "--data"]
+    command += [str(movie), "--workers", "1", "--repeats", "1", "--cache", "asis"]
+    fast = FAST if way.endswith("fast") else ()
+    return [*command, *(word for one in fast for word in ("--set", one))]
+
+
+def timed(command: list[str], folder: Path) -> tuple[float, float]:
+    """Processor time of a command and of all that it started, and its wall time."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    with (folder / "log").open("w") as log:
+        subprocess.run(
+            command, cwd=folder, env=os.environ | ONE_THREAD, stdout=log, stderr=log, check=True
+        )
+    wall_s = time.monotonic() - began
+    while True:
+        try:
+            os.wait()
+        except ChildProcessError:
+            break
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall_s
+
+
+def precision(folder: Path, truth: Path) -> float:
+    """AP of the labels that a way has left."""
+    found = [
+        Movie.open(next(folder.rglob("labels.ome.tif"))),
+        Movie.open(truth / "labels_ch0.ome.tif"),
+    ]
+    pairs = zip(*(one.frames(0, one.n_frames, channel=0) for one in found), strict=True)
+    return summed(match_cells(true, labels) for labels, true in pairs).average_precision
+
+
+def script(movie: Path, folder: Path) -> None:
+    """The pipeline as one would write it down."""
+    import ants
+    import tifffile
+    import torch
+    from laptrack import LapTrack
+    from scipy.ndimage import center_of_mass
+    from scipy.spatial import Delaunay
+    from skimage.restoration import denoise_wavelet
+
+    from pyscale_stages.resources import embedded_model
+    from pyscale_stages.segment.networks import Cellpose3Segmenter
+
+    torch.set_num_threads(1)
+    frames = tifffile.imread(movie).astype(np.float32)
+    fixed, registered = ants.from_numpy(frames[0]), [frames[0]]
+    for frame in frames[1:]:
+        moving = ants.from_numpy(frame)
+        found = ants.registration(fixed, moving, type_of_transform="Translation")
+        moved = ants.apply_transforms(
+            fixed, moving, found["fwdtransforms"], defaultvalue=float(np.percentile(frame, 1))
+        )
+        registered.append(moved.numpy())
+    clean = np.stack([denoise_wavelet(frame, rescale_sigma=True) for frame in registered])
+    tifffile.imwrite(folder / "frames.ome.tif", clean, compression="zlib", metadata={"axes": "TYX"})
+    # Cellpose's own way with a network: its layout and batches.
+    model = Cellpose3Segmenter(embedded_model("pyscale-tiny"), torch.device("cpu")).model
+    model.net = model.net.to(memory_format=torch.contiguous_format)
+    model.net.mkldnn = True
+    labels = np.stack([model.eval(frame, channels=[0, 0])[0] for frame in clean])
+    tifffile.imwrite(
+        folder / "labels.ome.tif", labels, compression="zlib", metadata={"axes": "TYX"}
+    )
+    touching, centres = [], []
+    for image in labels:
+        pairs = [(image[:-1], image[1:]), (image[:, :-1], image[:, 1:])]
+        ends = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in pairs])
+        ends = np.sort(ends[(ends.min(axis=1) > 0) & (ends[:, 0] != ends[:, 1])], axis=1)
+        touching.append(np.unique(ends, axis=0, return_counts=True))
+        centres.append(np.array(center_of_mass(image > 0, image, np.arange(1, image.max() + 1))))
+    neighbours = [Delaunay(points).vertex_neighbor_vertices for points in centres]
+    tracker = LapTrack(cutoff=15**2, splitting_cutoff=15**2)
+    links = list(tracker.predict(centres).edges())
+    contacts = sum(len(pairs) for pairs, _ in touching)
+    print(contacts, "contacts;", len(neighbours), "graphs;", len(links), "links")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--script"]:
+        script(Path(sys.argv[2]), Path(sys.argv[3]))
+        sys.exit()
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 4))
