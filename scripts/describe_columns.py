@@ -92,9 +92,11 @@ ROWS = {
 def columns(table: str) -> list[str]:
     """Columns of a table by its key in `pyscale.report.csv`, as the exporter writes them."""
     found = list(SCHEMAS[table]) if table in SCHEMAS else [*_made()[table]]
-    if "stage" in found and table not in STORED.values():
+    if table in STORED.values():
+        return found
+    if "stage" in found:
         found.insert(found.index("stage") + 1, "algorithm")
-    return found
+    return found + [name for name in ("run_id", "hardware") if name not in found]
 
 
 def unit(table: str, column: str) -> str:

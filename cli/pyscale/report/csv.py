@@ -20,10 +20,19 @@ RARE_FILES = _ALL
 
 
 def csv_texts(results: Results) -> dict[str, str]:
-    """Every table by its name in the files above."""
+    """Every table by its name in the files above; each row names its run and hardware."""
     algorithms = {entry: work.how for entry, work in results.context.works.items()}
+    labels = results.trials["hardware"].explode().drop_nulls().unique().sort()
+    stamp = {
+        "run_id": pl.lit(results.context.run_id, pl.String),
+        "hardware": pl.lit(";".join(labels) or None, pl.String),
+    }
     return {
-        name: csv_text(_with_algorithm(table, algorithms))
+        name: csv_text(
+            _with_algorithm(table, algorithms).with_columns(
+                **{column: value for column, value in stamp.items() if column not in table.columns}
+            )
+        )
         for name, table in _tables(results).items()
     }
 

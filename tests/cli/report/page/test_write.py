@@ -51,7 +51,7 @@ def test_it_is_one_file_that_asks_for_nothing(page):
 
 
 def test_the_tables_can_be_had_from_the_page_as_their_files_hold_them(page, full):
-    assert data_of(page)["tables"] == csv_texts(full)
+    assert data_of(page)["tables"] == csv_texts(replace(full, context=A_RUN))
 
 
 def test_names_are_never_taken_for_markup(tmp_path, new_run):
