@@ -60,7 +60,8 @@ def widened_ratio(
 
 def is_coarse(trials: pl.DataFrame) -> bool:
     """Whether a step is neither small beside the scatter nor beside the time."""
-    return bool(coarse_step(trials) > NOTICEABLE * float(np.median(trials["wall_s"])))
+    step_s = coarse_step(trials)
+    return bool(step_s and step_s > NOTICEABLE * float(np.median(trials["wall_s"])))
 
 
 def in_a_row(counts: Sequence[int]) -> bool:

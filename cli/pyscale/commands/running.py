@@ -252,7 +252,7 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
     # Who asks whether results are right wants no workers of so small a movie.
     elif results.validation is None and not results.about_workers().configurations.is_empty():
         talk(f"lines to paste: pyscale advise {plan.run_id}")
-    if run.plan.settings.get("at_most"):
+    if run.plan.settings.get("at_most") and results.trials["valid"].any():
         talk(what_time_bought(RunFolder(run.path), results))
     if (short := learned(bottom_line(results))) is not None:
         talk(short)
