@@ -65,17 +65,17 @@ def _words(value: Any) -> str:
 
 
 _STATES = {
-    "verified-cold": ("cold, verified", "cold, proved", "cold (verified)"),
-    "warm": ("warm", "warm", "warm"),
-    "evicted-unverified": ("evicted, unverified", "evicted, not proved", "evicted (not verified)"),
-    "asis": ("", "as it was", "left as it was"),
-    "direct": ("past it (O_DIRECT)", "past the page cache", ""),
-    "unsupported": ("cannot be controlled", "not to be controlled", "not controlled"),
+    "verified-cold": ("cold, verified", "cold (verified)"),
+    "warm": ("warm", "warm"),
+    "evicted-unverified": ("evicted, unverified", "evicted (not verified)"),
+    "asis": ("", "left as it was"),
+    "direct": ("past it (O_DIRECT)", ""),
+    "unsupported": ("cannot be controlled", "not controlled"),
 }
-STATES, DRAWN_STATES, CITED_STATES = (
-    {state: words[place] for state, words in _STATES.items() if words[place]} for place in range(3)
+STATES, CITED_STATES = (
+    {state: words[place] for state, words in _STATES.items() if words[place]} for place in range(2)
 )
-"""States of the page cache in tables, in legends and in a paper, by their names in the record."""
+"""States of the page cache in tables and in a paper, by their names in the record."""
 
 
 def in_units(unit: float) -> Written:

@@ -13,7 +13,6 @@ from pyscale.report import scalingkind
 from pyscale.report.charts.chart import Chart, chosen, cross, telling
 from pyscale.report.charts.marks import ASIDE_PX, Marks, bars
 from pyscale.report.curves import Curve, curves, timed_curves
-from pyscale.report.dictionary import DRAWN_STATES
 from pyscale.report.drawnrows import Row, configuration_rows, loss_rows, trial_rows
 from pyscale.report.palette import PARTS, colour
 from pyscale.report.quality import with_unit
@@ -37,7 +36,7 @@ def over_workers(results: Results) -> Iterator[Chart | None]:
     found = timed_curves(about.configurations)
     if found:
         yield from (speedup(found, about), walltime(found, about), losses(found, about))
-        yield from (throughput(found), memory(found), cost(found), cache(found, about))
+        yield from (throughput(found), memory(found), cost(found))
     yield measures(results)
 
 
@@ -158,29 +157,6 @@ def cost(found: Sequence[Curve]) -> Chart | None:
         relative=f"{column}_per_work",
         scale="linear",
         seen=("curve", "workers", "core_hours", "gpu_hours", "money", "wall_s", "flags"),
-    ).chart()
-
-
-def cache(found: Sequence[Curve], results: Results) -> Chart | None:
-    """How long the workers of every timed trial read, by the state of the page cache."""
-    rows = [
-        row | {"state": DRAWN_STATES[row["cache_state"]]}
-        for row in trial_rows(found, results.trials)
-        if row["cache_state"] in DRAWN_STATES and row["phase_read_s"]
-    ]
-    return Marks(
-        id="cache",
-        title="Reading, by the state of the page cache",
-        note="Marks: what the workers of one trial took to read and decode, together. Caches of "
-        "servers, of disks and of hypervisors cannot be seen.",
-        axis=("Reading (worker-seconds)",) * 2,
-        table="trials",
-        rows=rows,
-        seen=(*TOLD_OF_TRIALS, "phase_read_s"),
-        value="phase_read_s",
-        series="state",
-        known=list(DRAWN_STATES.values()),
-        is_aside=True,
     ).chart()
 
 
