@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 
 from pyscale.analysis.trust import Trust
+from pyscale.report import pipeline
 from pyscale.report.bottomline import StageLine, bottom_line
 from pyscale.report.csv import files_of
 from pyscale.report.curves import Curve, curves
 from pyscale.report.kinds import sections_of
-from pyscale.report.page.sections import doubts_of_all
 from pyscale.report.page.values import CONFIGURATIONS, Cell, Value, cell_text
 from pyscale.report.results import Results
+from pyscale.report.section import Section
 from pyscale.wording import number, ratio
 from pyscale_stages.contract import Record
 
@@ -58,6 +59,7 @@ def answers_of(results: Results) -> Answers:
     """Collect the answers of a report."""
     about = results.about_workers()
     line = bottom_line(about)
+    kinds = sections_of(results)
     found = zip(line.stages, curves(about.configurations), strict=True)
     return Answers(
         title=results.context.title,
@@ -66,9 +68,12 @@ def answers_of(results: Results) -> Answers:
         outputs=line.outputs_sentence,
         claims=(
             *(claim for stage, curve in found for claim in _of_stage(stage, curve)),
-            *_of_kinds(results),
+            *_of_kinds(kinds),
         ),
-        doubts=tuple(doubts_of_all(results)),
+        doubts=(
+            *(doubt for one in (*pipeline.sections(results), *kinds) for doubt in one.doubts),
+            *results.context.lacking,
+        ),
         settles=line.next_run.command if line.next_run else None,
         files=files_of(results),
     )
@@ -102,8 +107,8 @@ def _claim(line: StageLine, claim: str, cell: Cell, confidence: str | None = Non
     )
 
 
-def _of_kinds(results: Results) -> Iterator[Claim]:
-    for section in sections_of(results):
+def _of_kinds(kinds: Sequence[Section]) -> Iterator[Claim]:
+    for section in kinds:
         for one in section.answered:
             for answer in one.answers:
                 yield Claim(

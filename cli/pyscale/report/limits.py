@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
+
+from jinja2 import Template
 
 from pyscale.analysis.causes import Cause, Limits
 from pyscale.analysis.intervals import repeats_needed
@@ -26,9 +29,7 @@ SHORT = {
 
 def of_several(found: Sequence[Limits]) -> Iterator[str]:
     """State what limits the configurations of one curve, equal sentences once."""
-    environment = templates()
-    environment.filters |= {"ratio": ratio, "number": number, "resampled": resampled_share}
-    template = environment.get_template("limits.j2")
+    template = _template()
     shared = {"short": SHORT, "whole": TAKEN_OUT_WHOLE, "needed": repeats_needed()}
     said = grouped(
         (sentence, one.workers)
@@ -37,6 +38,13 @@ def of_several(found: Sequence[Limits]) -> Iterator[str]:
         if sentence
     )
     yield from (f"At N = {listing(counts)}{sentence}" for sentence, counts in said.items())
+
+
+@cache
+def _template() -> Template:
+    environment = templates()
+    environment.filters |= {"ratio": ratio, "number": number, "resampled": resampled_share}
+    return environment.get_template("limits.j2")
 
 
 def rival(found: Limits) -> Cause | None:

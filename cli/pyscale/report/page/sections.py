@@ -63,7 +63,7 @@ def sections(results: Results) -> dict[str, Any]:
         "versions": results.versions and Compared.of(results.versions),
         "sections": every,
         "of_kinds": of_kinds,
-        "doubts": [*doubts_of_all(results)],
+        "doubts": [*(doubt for one in every for doubt in one.doubts), *context.lacking],
         "not_to_be_trusted": strict,
         "references": [
             *(referred.reference for referred in results.references),
@@ -76,13 +76,6 @@ def sections(results: Results) -> dict[str, Any]:
         "files": files_of(results),
         "method": method(found, results, [one.kind for one in of_kinds]),
     }
-
-
-def doubts_of_all(results: Results) -> Iterator[str]:
-    """Every doubt of a report, and what of its run is missing or cannot be read."""
-    for one in (*pipeline.sections(results), *sections_of(results)):
-        yield from one.doubts
-    yield from results.context.lacking
 
 
 def ran(found: Sequence[Curve]) -> str:
