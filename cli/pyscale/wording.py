@@ -109,11 +109,6 @@ def wall_time(row: Mapping[str, float | None]) -> str:
     return interval(row, "wall_s", number)
 
 
-def ranged(row: Mapping[str, Any]) -> bool:
-    """Whether a configuration has a range of wall times in place of an interval."""
-    return row["wall_s_low"] is None and bool(row["repeats"] > 1)
-
-
 def speedup(row: Mapping[str, float | None]) -> str:
     """Speedup of a configuration, with its interval; an invalid one has none."""
     return INVALID if row["invalid"] else interval(row, "speedup", ratio)

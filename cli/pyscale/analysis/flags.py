@@ -23,7 +23,6 @@ Weight = Literal["invalid", "unchecked", "doubt", "neutral"]
 class Flag(Record):
     """A doubt about a number, as flags.toml declares it."""
 
-    letter: str = Field(description="The same in every table")
     weight: Weight
     another_n: bool = Field(
         False,
@@ -69,7 +68,6 @@ def _declared() -> dict[str, Flag]:
 FLAGS = _declared()
 """In the order in which every table and text has them."""
 SENTENCES = {code: flag.sentence for code, flag in FLAGS.items()}
-LETTERS = {code: flag.letter for code, flag in FLAGS.items()}
 
 
 def of_weight(weight: Weight) -> frozenset[str]:

@@ -101,11 +101,6 @@ class Trial(Record):
         return self.id == self.reference_trial
 
     @property
-    def reads_movie(self) -> bool:
-        """Whether its input is the dataset itself and not another stage's output."""
-        return any(item.path is not None and not item.is_place for item in self.inputs)
-
-    @property
     def meets(self) -> bool:
         """Whether its workers are ranks, which run at the same time and meet."""
         stage = load_stage(self.stage)

@@ -9,7 +9,7 @@ from itertools import groupby
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from pyscale.analysis.flags import LETTERS, SENTENCES
+from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.judging import SIDES
 from pyscale.analysis.machine.beside import OF_RATES
 from pyscale.report.comparison import (
@@ -116,7 +116,7 @@ def shown(found: Compared) -> RenderableType:
     """Lay a comparison out for a terminal: what differs, the verdicts, and what they rest on."""
     context, rows = found.context, found.rows
     raised = {flag for row in rows for side in SIDES for flag in row.get(f"{side}_flags") or ()}
-    flags = {f"{LETTERS[code]} {code}": SENTENCES[code] for code in LETTERS if code in raised}
+    flags = {code: told for code, told in SENTENCES.items() if code in raised}
     differences = empty_table(padding=1)
     differences.columns[0].header = "what differs"
     for side in SIDES:
@@ -232,5 +232,4 @@ def _verdict(row: Row, marks: Mapping[str, str]) -> str:
 
 def _flags(row: Row) -> str:
     raised = [row.get(f"{side}_flags") or () for side in SIDES]
-    letters = ["".join(LETTERS[code] for code in flags) or ABSENT for flags in raised]
-    return " / ".join(letters) if any(raised) else ""
+    return " / ".join(", ".join(flags) or ABSENT for flags in raised) if any(raised) else ""

@@ -17,8 +17,6 @@ from pyscale.wording import (
 
 Row = dict[str, Any]
 
-SAME_BYTES = "In all trials the output bytes equal the baseline's"
-
 
 def doubts(found: Sequence[Curve], codes: Iterable[str] = SENTENCES) -> Iterator[str]:
     """Give the sentence of every flag once, with the configurations that raise it."""

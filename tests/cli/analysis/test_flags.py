@@ -31,13 +31,13 @@ def repeated(new_run, walls=STEADY, **every_trial):
     return new_run().curve("track", lambda _, block: walls[block], (1,), len(walls), **every_trial)
 
 
-def test_each_flag_has_a_code_a_letter_and_one_sentence():
+def test_each_flag_has_a_code_and_one_sentence():
     for code, flag in FLAGS.items():
         assert code == code.lower().replace(" ", "-")
         assert flag.sentence.endswith(".")
         assert flag.sentence.count(". ") == 0
         assert len(flag.short) <= 45
-    for unique in ("letter", "short", "sentence"):
+    for unique in ("short", "sentence"):
         assert len({getattr(flag, unique) for flag in FLAGS.values()}) == len(FLAGS)
 
 

@@ -61,7 +61,6 @@ def test_it_reads_the_folder_that_was_named_and_no_movie(system, tmp_path, monke
         (place,) = trial.inputs
         assert (place.slot, place.path, place.is_place) == ("place", tmp_path / "disk", True)
         assert measures_alone(trial.stage)
-        assert not trial.reads_movie
     assert plan.entries_that(measures_alone) == {"storage", "decompress"}
     assert plan.title.endswith(f"suite system, of the folder {tmp_path / 'disk'}")
 

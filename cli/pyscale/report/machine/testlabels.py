@@ -53,11 +53,6 @@ def rate(row: Row) -> str:
     return f"{number(row['rate'] / scale)} {unit}{ends}"
 
 
-def megabytes(bytes_per_s: float) -> str:
-    """Write a bandwidth in MB/s, as those of storage are compared."""
-    return f"{number(bytes_per_s / MEGA)} MB/s"
-
-
 def mode_of(test: str) -> str | None:
     """Mode in which a test of the storage reads: cold, warm or direct; None without one."""
     mode = test.rpartition("_")[2]
