@@ -94,7 +94,7 @@ class TestRuns:
         answer = compare(base, new, *GATE)
         assert answer.code == 2
         assert "not enough data (1)" in answer.out
-        assert "\nfew-repeats: " in answer.out
+        assert " few-repeats: " in answer.out
         assert "--fail-on regression can find none" in answer.err
         assert "--repeats 6 or more" in answer.err
         assert compare(base, new).code == 0
