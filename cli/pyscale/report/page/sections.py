@@ -74,7 +74,7 @@ def sections(results: Results) -> dict[str, Any]:
             for node in context.nodes
         ],
         "files": files_of(results),
-        "method": method(found, results, [one.kind for one in of_kinds]),
+        "method": method(found, about, [one.kind for one in of_kinds]),
     }
 
 
