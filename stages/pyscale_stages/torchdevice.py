@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _WAY_OUT = {
     "cuda": "run on a node with an NVIDIA GPU, its driver and a CUDA build of torch",
-    "mps": "run on a Mac with Apple silicon",
+    "mps": "wait for a pyscale that runs on Macs",
 }
 _DRIVER_TOO_OLD = ("driver on your system is too old", "CUDA driver version is insufficient")
 _NO_KERNEL = "no kernel image is available for execution on the device"

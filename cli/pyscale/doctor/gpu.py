@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyscale.doctor.examined import is_native
 from pyscale.findings import Finding, ok, problem, refused
-from pyscale.planning.placement import is_apple_silicon, visible_gpus
+from pyscale.planning.placement import visible_gpus
 from pyscale.planning.plan import Plan
 from pyscale.wording import listing
 from pyscale_stages.errors import MissingPart
@@ -60,13 +60,11 @@ def _cuda() -> Finding:
 
 
 def _mps() -> Finding:
-    if is_apple_silicon():
-        return ok("gpu.device", "", "this is a Mac with Apple silicon")
     return problem(
         "gpu.device",
         "",
-        f"this is {platform.system()} on {platform.machine()}",
-        "run on a Mac with Apple silicon, or use another --device",
+        f"this is {platform.system()} on {platform.machine()}, and no Mac can run tasks yet",
+        "use another --device",
     )
 
 
