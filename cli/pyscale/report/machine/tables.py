@@ -70,7 +70,8 @@ def _tests(caption: str, rows: Sequence[Row]) -> Table | None:
     columns: Columns = [
         words("Step", lambda row: row["step"] and phase(row["step"])),
         TESTS.column(
-            "at_once", lambda row: (ABSENT if row["at_once"] == 1 else str(row["at_once"]),)
+            "at_once",
+            lambda row: (ABSENT,) if row["at_once"] == 1 else TESTS.cell(row, "at_once", str),
         ),
         *TESTS.columns("cache"),
         TESTS.column("wall_s", _time),

@@ -14,7 +14,7 @@ from pyscale.report.answered import answers
 from pyscale.report.dictionary import labels
 from pyscale.report.page.values import Row
 from pyscale.report.ranks import loadertables as tables
-from pyscale.report.ranks.ranklabels import named, places, trials_of
+from pyscale.report.ranks.ranklabels import failed, named, places, trials_of
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, beside, doubts_of, there
 from pyscale.wording import few, grouped, listing
@@ -83,6 +83,7 @@ def section(results: Results) -> Section | None:
             lambda title, rows: tables.published(title, rows, points, names),
         ),
         doubts=(
+            *failed(points, names),
             *doubts_of(points, places(names)),
             *sentences.doubts_of_trials(configurations, list(names), points),
         ),

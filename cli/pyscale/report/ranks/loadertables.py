@@ -58,7 +58,7 @@ def rates(rows: Rows) -> Table | None:
         *LOADER.columns("slowest_per_s", "straggling"),
         LOADER.column("feeds", _fed),
         *LOADER.columns("cache_state"),
-        words("Doubts", told_doubts, "Flags, explained below; errors"),
+        words("Doubts", told_doubts, "Flags, explained below"),
     ]
     return laid_out("Patches a second", rows, columns, head=HEAD)
 

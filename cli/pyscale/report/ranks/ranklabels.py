@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pyscale.analysis.flags import flags_of
 from pyscale.report.page.values import Row
@@ -11,8 +11,15 @@ from pyscale_stages.wording import plural
 
 
 def told_doubts(row: Row) -> str:
-    """Flags of a configuration, and the error of one that failed."""
-    return "; ".join([*flags_of(row), *([row["error"]] if row["error"] else [])])
+    """Flags of a configuration."""
+    return ", ".join(flags_of(row))
+
+
+def failed(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
+    """Name every configuration that failed, with its error."""
+    for name, row in named(points, names):
+        if row["error"]:
+            yield f"{name} at N = {row['workers']} failed: {row['error']}"
 
 
 def trials_of(points: Sequence[Row]) -> str:

@@ -17,7 +17,7 @@ from pyscale.report.answered import answers
 from pyscale.report.page.values import RECONSTRUCTIONS, Row
 from pyscale.report.ranks import reconstructtables as tables
 from pyscale.report.ranks.images import images, timed
-from pyscale.report.ranks.ranklabels import places, trials_of
+from pyscale.report.ranks.ranklabels import failed, places, trials_of
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, beside, doubts_of, there
 from pyscale.wording import grouped
@@ -70,6 +70,7 @@ def section(results: Results) -> Section | None:
             NOT_COMPARABLE,
         ),
         doubts=(
+            *failed(points, names),
             *doubts_of(points, places(names)),
             *sentences.doubts_of_trials(configurations, list(names), points),
         ),

@@ -88,7 +88,7 @@ def scaling(points: Sequence[Row]) -> Table | None:
             columns.append(COMPONENTS.column("normalised_efficiency", write))
     columns += [
         *OF.columns("work_multiplier"),
-        words("Doubts", told_doubts, "Flags, explained below; errors"),
+        words("Doubts", told_doubts, "Flags, explained below"),
     ]
     return laid_out("Strong scaling", _named(points), columns, head=HEAD)
 
