@@ -38,11 +38,6 @@ from pyscale_stages.wording import plural
 
 NAMES: dict[Objective, str] = {"knee": "best value", "fastest": "fastest", "budget": "budget"}
 """What each objective is called."""
-NO_LARGER: dict[Objective, str] = {
-    "knee": "No larger N has a larger speedup x efficiency.",
-    "fastest": f"No larger N is more than {percent(MARGIN)} faster.",
-    "budget": f"No larger N within the budget is more than {percent(MARGIN)} faster.",
-}
 MEANING: dict[Objective, str] = {
     "knee": (
         "the largest speedup x efficiency; beyond it efficiency falls faster than speedup grows "

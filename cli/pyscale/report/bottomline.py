@@ -213,7 +213,7 @@ def _stage(curve: Curve, results: Results, objective: Objective) -> StageLine:
         without_start_up=None if limits is None else _without_start_up(limits),
         requested=None if request is None else request.workers,
         each_task="" if request is None else ", ".join(_each_task(request)),
-        confidence=confidence_of(choice, curve) if choice and _is_choice(choice) else None,
+        confidence=_confidence_of(choice, curve),
         refusal=None if best else refusal(choice),
         trust=trusted.grade,
         reasons=trusted.reasons,
@@ -452,12 +452,10 @@ def _confidence(stages: Sequence[StageLine]) -> str:
     return "; ".join(f"{told} for {listing(names)}" for told, names in groups.items())
 
 
-def _is_choice(choice: Choice) -> bool:
-    return choice.workers is not None and len(choice.candidates) > 1
-
-
-def confidence_of(choice: Choice, curve: Curve) -> str:
-    """Confidence of one choice, as `likely (86 %)` or `unknown (2 trials)`."""
+def _confidence_of(choice: Choice | None, curve: Curve) -> str | None:
+    """As `likely (86 %)` or `unknown (2 trials)`; None where there was nothing to choose among."""
+    if choice is None or choice.workers is None or len(choice.candidates) < 2:
+        return None
     if choice.share_chosen is None:
         fewest = min(row["repeats"] for row in curve.timed if not row["invalid"])
         return f"unknown ({plural(fewest, 'trial')})"

@@ -12,7 +12,6 @@ from pyscale.analysis.ranks.components import COMPUTED, Knee
 from pyscale.analysis.ranks.reconstruct import AGREES, DIFFERS, NOT_COMPARED, ReconstructFindings
 from pyscale.analysis.trust import GRAVE, Basis, Trusted, judged
 from pyscale.report import laws, sentences
-from pyscale.report.advice import NO_LARGER
 from pyscale.report.answered import answers
 from pyscale.report.page.values import RECONSTRUCTIONS, Row
 from pyscale.report.ranks import reconstructtables as tables
@@ -127,7 +126,6 @@ def _known(own: Sequence[Row], knee: Knee, fastest: Row) -> Row:
         if (told := [row for row in agreed if row[column] is not None])
     }
     why_not = next((row["gate_why_not"] for row in agreed if row["gate_why_not"]), "")
-    no_larger = NO_LARGER["knee"].rstrip(".")
     return {
         "knee": knee,
         "known": known,
@@ -138,7 +136,6 @@ def _known(own: Sequence[Row], knee: Knee, fastest: Row) -> Row:
         else [],
         "above_one": _above_one(scales),
         "is_early": any(row["repeats"] < repeats_needed() for row in known),
-        "no_larger": f"{no_larger[0].lower()}{no_larger[1:]}",
         "judged": agreed,
         "deviations": [(name, worst[own]) for name, own in DEVIATIONS.items() if own in worst],
         "border": worst.get("gate_border"),
