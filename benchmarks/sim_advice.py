@@ -20,7 +20,7 @@ import numpy.typing as npt
 import polars as pl
 
 from pyscale.analysis import intervals
-from pyscale.analysis.advice import choices
+from pyscale.analysis.advice import Aim, choices
 from pyscale.analysis.intervals import ratio_interval_by_block
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.scaling import configurations
@@ -107,7 +107,7 @@ def requests(
                 ]
             )
         )
-        (choice,) = choices(configurations(table), table, objectives=["fastest"])
+        (choice,) = choices(configurations(table), table, aims=[Aim(objective="fastest")])
         chosen.append(WORKERS.index(choice.workers or 0))
         sure.append(choice.sureness == "sure")
     slow = np.array(walls_s) > (1 + MARGIN) * min(walls_s)

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from pyscale.analysis import intervals
-from pyscale.analysis.advice import choices
+from pyscale.analysis.advice import Aim, choices
 from pyscale.analysis.intervals import ratio_interval, repeats_needed
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
@@ -113,7 +113,7 @@ def _flat(random: np.random.Generator, noise: Noise) -> tuple[int, bool]:
             ]
         )
     )
-    (choice,) = choices(configurations(table), table, objectives=["fastest"])
+    (choice,) = choices(configurations(table), table, aims=[Aim(objective="fastest")])
     assert choice.workers is not None
     return choice.workers, choice.sureness == "sure"
 

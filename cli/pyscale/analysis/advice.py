@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -20,16 +20,35 @@ from pyscale.analysis.intervals import (
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.losses import GROUP, OfCurve, in_curve
 from pyscale.analysis.tabledoubts import coarse_step
+from pyscale_stages.contract import Record
 
-Objective = Literal["knee", "fastest", "budget"]
-OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
+Objective = Literal["knee", "fastest", "most", "soonest", "min_efficiency", "deadline", "budget"]
+LIMITED: tuple[Objective, ...] = ("min_efficiency", "deadline", "budget")
+"""Objectives of the user's own limit."""
+EXACT: tuple[Objective, ...] = ("knee", "deadline")
+"""Objectives without a margin: of the others the first that is close to the best is chosen."""
+NEAR = 0.10
+"""What `most` may be slower than the fastest."""
+
+
+class Aim(Record):
+    """What N is to be best for."""
+
+    objective: Objective = "knee"
+    limit: float | None = Field(
+        None, description="Of min_efficiency a share, of deadline seconds, of budget worker-hours"
+    )
+
+
+ALWAYS = (Aim(objective="knee"), Aim(objective="fastest"))
+"""What every report tells."""
 
 
 class Choice(OfCurve):
     """The N that serves one objective best, on one curve."""
 
     objective: Objective
-    worker_hours_limit: float | None = Field(None, description="The budget, where that is it")
+    limit: float | None = Field(None, description="As that of `Aim`")
     candidates: tuple[int, ...] = Field(
         description="Every N that could be chosen: timed, and with outputs that agree"
     )
@@ -43,13 +62,14 @@ class Choice(OfCurve):
     speedup_high: float | None = None
     efficiency: float | None = None
     worker_hours: float | None = Field(None, description="N * T(N) / 3600")
+    wait_s: float | None = Field(None, description="Of soonest: wait in the queue at this N")
     baseline_workers: int | None = Field(None, description="N0")
     scaling: str | None = Field(None, description="strong, weak or mixed")
     share_chosen: float | None = Field(
         None,
-        description="Share of bootstrap resamples of the trials in which this N holds: knee, it is "
-        "the best; fastest and budget, its wall time is within 5 % of the least. None where a "
-        "candidate has too few trials, or there is no other",
+        description="Share of bootstrap resamples of the trials in which this N holds: knee and "
+        "deadline, it is the best; others, its time is within their margin of the least. None "
+        "where a candidate has too few trials, or there is no other",
     )
     share_close: float | None = Field(
         None,
@@ -82,25 +102,28 @@ def choices(
     configurations: pl.DataFrame,
     trials: pl.DataFrame,
     *,
-    objectives: Sequence[Objective] = OBJECTIVES,
-    worker_hours: float | None = None,
+    aims: Sequence[Aim] = ALWAYS,
+    waits_s: Mapping[int, float] | None = None,
     interleaved: bool = True,
 ) -> list[Choice]:
-    """Choose the N for each objective, on every curve.
+    """Choose the N for each aim, on every curve.
 
     - `knee`: the largest speedup x efficiency, where efficiency over wall time is largest too
       (Eager, Zahorjan and Lazowska 1989, IEEE Transactions on Computers 38:408). It does not depend
       on N0.
     - `fastest`: the fewest workers as fast as the fastest within 5 %, by the median wall time for
       the same work.
-    - `budget`: the same among those of which `N * T(N)` is within so many `worker_hours`.
+    - `most`: the same within 10 %.
+    - `soonest`: the same as `fastest` with the wait in the queue added, `waits_s` by N.
+    - `min_efficiency`: `fastest` among those of at least that efficiency.
+    - `deadline`: the fewest workers whose wall time is within it.
+    - `budget`: `fastest` among those of which `N * T(N)` is within so many worker-hours.
 
     Of equal ones the fewest workers are chosen, and none that is `invalid`. `interleaved` is
     whether equal blocks ran close in time: whole blocks are resampled then, those in which every
     candidate has a timed trial. How often a choice is right is simulated in
     `benchmarks/sim_advice.py`.
     """
-    wanted = [one for one in objectives if one != "budget" or worker_hours is not None]
     found: list[Choice] = []
     for key, curve in configurations.group_by(GROUP, maintain_order=True):
         named = dict(zip(GROUP, key, strict=True))
@@ -113,17 +136,18 @@ def choices(
                 if timed.height
                 else "no timed trial"
             )
-            found += [Choice(**about, objective=one, refusal=refusal) for one in wanted]
+            found += [Choice(**about, **dict(one), refusal=refusal) for one in aims]
             continue
         own = trials.filter("valid", in_curve(named))
-        candidates = _Candidates(rows, own, interleaved=interleaved)
+        candidates = _Candidates(rows, own, waits_s or {}, interleaved=interleaved)
         # A larger N that is invalid was measured all the same.
         edge = timed["workers"].max() if candidates.still_gains else None
-        for objective in wanted:
-            limit_hours = worker_hours if objective == "budget" else None
-            chosen = _chosen(candidates, objective, limit_hours)
-            at_edge = edge is not None and chosen.get("workers") == edge
-            found.append(Choice(**about, objective=objective, at_edge=at_edge, **chosen))
+        for one in aims:
+            chosen = _chosen(candidates, one)
+            # More workers than a deadline needs are not wanted.
+            ends_here = edge is not None and chosen.get("workers") == edge
+            at_edge = ends_here and one.objective != "deadline"
+            found.append(Choice(**about, **dict(one), at_edge=at_edge, **chosen))
     return found
 
 
@@ -131,10 +155,16 @@ class _Candidates:
     """Numbers of one curve by rising N, from which a choice is made."""
 
     def __init__(
-        self, rows: Sequence[Mapping[str, Any]], timed: pl.DataFrame, *, interleaved: bool
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        timed: pl.DataFrame,
+        waits_s: Mapping[int, float],
+        *,
+        interleaved: bool,
     ) -> None:
         self.rows = rows
         self.counts = np.array([row["workers"] for row in rows])
+        self.waits_s = np.array([waits_s.get(row["workers"], np.nan) for row in rows])
         self.walls_s = np.array([row["wall_s"] for row in rows])
         self.is_strong = rows[0]["scaling"] in {None, "strong"}
         # Where the work differs, wall times are compared for equal work.
@@ -152,60 +182,92 @@ class _Candidates:
         # Of one N nothing says that a larger one gains no more.
         return len(times_s) == 1 or bool(times_s[-2] > (1 + MARGIN) * times_s[-1])
 
-    def costs(self, walls_s: Array, objective: Objective, limit_hours: float | None) -> Array:
-        """Costs by objective, for rows of wall times; infinite beyond the budget."""
+    def costs(self, walls_s: Array, aim: Aim) -> Array:
+        """Costs by objective, for rows of wall times; infinite beyond its limit."""
         times_s: Array = walls_s / self.work
-        # The inverse of speedup x efficiency, but for a factor of the curve.
-        costs = self.counts * times_s**2 if objective == "knee" else times_s
-        if limit_hours is None:
-            return costs
-        return np.where(self.counts * walls_s <= 3600 * limit_hours, costs, np.inf)
+        match aim.objective:
+            case "knee":
+                # The inverse of speedup x efficiency, but for a factor of the curve.
+                return np.asarray(self.counts * times_s**2)
+            case "soonest":
+                return np.asarray(times_s + self.waits_s)
+            case "deadline":
+                return np.where(walls_s <= aim.limit, self.counts, np.inf)
+            case "min_efficiency":
+                efficient = np.array([row["efficiency"] for row in self.rows])
+                # The baseline's median is held: its noise would be that of every N.
+                within = efficient * self.walls_s / walls_s >= aim.limit
+            case "budget":
+                within = self.counts * walls_s <= 3600 * (aim.limit or 0)
+            case _:
+                return times_s
+        return np.where(within, times_s, np.inf)
+
+    def refusal(self, aim: Aim) -> str | None:
+        """Why none can be chosen, whatever the times."""
+        if aim.objective in {"deadline", "budget"} and not self.is_strong:
+            return (
+                "each N processed a different amount of work, so what the same work takes at "
+                "another N is unknown"
+            )
+        unknown = self.counts[np.isnan(self.waits_s)]
+        if aim.objective == "soonest" and unknown.size:
+            return (
+                f"the wait in the queue is not known at N = {', '.join(map(str, unknown))}: a run "
+                'on a site with jobs = "each-n" measures it'
+            )
+        return None
+
+    def nearest(self, aim: Aim) -> str:
+        """Why none is within the limit, and what comes nearest."""
+        if aim.objective == "deadline":
+            least = int(self.walls_s.argmin())
+            return (
+                f"no measured N takes {aim.limit:g} s or less; the fastest, "
+                f"N = {self.counts[least]}, takes {self.walls_s[least]:.3g} s"
+            )
+        worker_hours = self.counts * self.walls_s / 3600
+        least = int(worker_hours.argmin())
+        return (
+            f"no measured N takes {aim.limit:g} worker-hours or less; the cheapest, "
+            f"N = {self.counts[least]}, takes {worker_hours[least]:.3g}"
+        )
 
 
-def _close(costs: Array) -> Array:
+def _close(costs: Array, aim: Aim) -> Array:
     """Mask of the N within the margin of the best of their row."""
     least = costs.min(axis=-1, keepdims=True)
-    # Costs beyond the budget are infinite, and close to none.
-    return np.asarray((costs <= (1 + MARGIN) * least) & np.isfinite(costs))
+    margin = NEAR if aim.objective == "most" else MARGIN
+    # Costs beyond the limit are infinite, and close to none.
+    return np.asarray((costs <= (1 + margin) * least) & np.isfinite(costs))
 
 
-def _best(costs: Array, objective: Objective) -> Array:
-    """Place of the N to choose in each row; -1 where none is within the budget."""
+def _best(costs: Array, aim: Aim) -> Array:
+    """Place of the N to choose in each row; -1 where none is within the limit."""
     # On a flat curve noise makes any N the fastest, so the first of those that are close is taken.
-    places = (costs if objective == "knee" else ~_close(costs)).argmin(axis=-1)
+    places = (costs if aim.objective in EXACT else ~_close(costs, aim)).argmin(axis=-1)
     return np.where(np.isinf(costs.min(axis=-1)), -1, places)
 
 
-def _chosen(
-    candidates: _Candidates, objective: Objective, limit_hours: float | None
-) -> dict[str, Any]:
-    """Fields of a choice beyond its curve and objective."""
-    fields: dict[str, Any] = {"worker_hours_limit": limit_hours}
-    if limit_hours is not None and not candidates.is_strong:
-        refusal = (
-            "each N processed a different amount of work, so the cost of the same work at another "
-            "N is unknown"
-        )
-        return fields | {"refusal": refusal}
-    place = int(_best(candidates.costs(candidates.walls_s, objective, limit_hours), objective))
+def _chosen(candidates: _Candidates, aim: Aim) -> dict[str, Any]:
+    """Fields of a choice beyond its curve and aim."""
+    if refusal := candidates.refusal(aim):
+        return {"refusal": refusal}
+    place = int(_best(candidates.costs(candidates.walls_s, aim), aim))
     if place < 0:
-        worker_hours = candidates.counts * candidates.walls_s / 3600
-        least = int(worker_hours.argmin())
-        refusal = (
-            f"no measured N takes {limit_hours:g} worker-hours or less; the cheapest, "
-            f"N = {candidates.counts[least]}, takes {worker_hours[least]:.3g}"
-        )
-        return fields | {"refusal": refusal}
+        return {"refusal": candidates.nearest(aim)}
     row = candidates.rows[place]
     same = ("workers", "repeats", "wall_s", "speedup", "efficiency", "baseline_workers", "scaling")
     ends = (f"{name}_{end}" for name in ("wall_s", "speedup") for end in ("low", "high"))
-    fields |= {name: row[name] for name in (*same, *ends)}
+    fields: dict[str, Any] = {name: row[name] for name in (*same, *ends)}
     fields["worker_hours"] = row["workers"] * row["wall_s"] / 3600
+    if aim.objective == "soonest":
+        fields["wait_s"] = float(candidates.waits_s[place])
     if candidates.resampled_s is None:
         return fields
-    costs = candidates.costs(candidates.resampled_s, objective, limit_hours)
-    places, close = _best(costs, objective), _close(costs)[:, place]
-    holds = places == place if objective == "knee" else close
+    costs = candidates.costs(candidates.resampled_s, aim)
+    places, close = _best(costs, aim), _close(costs, aim)[:, place]
+    holds = places == place if aim.objective in EXACT else close
     fields["share_chosen"], fields["share_close"] = float(holds.mean()), float(close.mean())
     others = places[~holds & (places >= 0)]
     if others.size:

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from pyscale.analysis.advice import Choice, Objective
+from pyscale.analysis.advice import Choice
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.intervals import repeats_needed
 from pyscale_stages.contract import Record
@@ -16,12 +16,6 @@ MORE_REPEATS = 2
 """By how much the trials of two rivals are multiplied."""
 INFLATING = ("work-inflation", "busy")
 """Causes behind which may be the cutting of the movie, or the running of workers at once."""
-
-BETTER: dict[Objective, str] = {
-    "knee": "the better value",
-    "fastest": "faster",
-    "budget": "faster within the budget",
-}
 
 Code = Literal["few-repeats", "undecided", "larger", "smaller", "windows"]
 ORDER: tuple[Code, ...] = get_args(Code)
@@ -64,14 +58,13 @@ def experiments(
         yield Experiment(
             code="undecided",
             reason=f"{fewest_repeats} trials do not settle whether N = {one} or N = {other} is "
-            f"{BETTER[choice.objective]}: time {more} of each.",
+            f"the better choice: time {more} of each.",
             workers=_rising(base, best, rival),
             repeats=more,
         )
     larger = 2 * best if frames is None else min(2 * best, frames)
-    limit_h, used_h = choice.worker_hours_limit, choice.worker_hours
     # Worker-hours hardly ever fall with N, so that a budget that is used up affords no more.
-    affords_more = limit_h is None or used_h is None or used_h < limit_h
+    affords_more = choice.objective != "budget" or choice.worker_hours != choice.limit
     if choice.at_edge and larger > best and affords_more:
         yield Experiment(
             code="larger",

@@ -17,7 +17,8 @@ from pyscale_stages.residency import LEAST_PROVED_FIRST
 TIMING_COLUMNS = (
     *("slowest_s", "shortest_s", "merge_s", "wall_s", "busy_s", "idle_s", "useful_s"),
     *(*PHASE_COLUMNS, "unattributed_s", "overlap", "start_stagger_s", "gap_s"),
-    *("queue_s", "queue_worst_s", "cores_used", "work", "prepare_s", "longest_task_s"),
+    *("queue_s", "queue_worst_s", "cores_used", "work", "prepare_s"),
+    *("mean_task_s", "sd_task_s", "longest_task_s"),
     *("input_bytes", "input_files", "gpu_mean_utilisation"),
 )
 """Columns that are null in a trial that did not finish: there is no such time or sum."""
@@ -97,6 +98,8 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
         requested_gpus=pl.col("requested_gpus").filter(run).max(),
         work=sum_if_all(pl.col("frames").filter(run)).cast(pl.Float64),
         prepare_s=sum_if_all(pl.col("prepare_s").filter(run)),
+        mean_task_s=wall_s.filter(run).mean(),
+        sd_task_s=wall_s.filter(run).std(),
         longest_task_s=pl.when(whole_s.null_count() == 0).then(whole_s.max()),
         input_bytes=sum_if_all(pl.col("input_bytes").filter(run)),
         input_files=sum_if_all(pl.col("input_files").filter(run)),

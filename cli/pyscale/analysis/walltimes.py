@@ -13,14 +13,14 @@ TIMES = ("slowest_s", "shortest_s", "busy_s")
 TOLD = (
     *("work", "requested_cpus", "requested_gpus", "cores_used"),
     *("requested_memory_bytes", "peak_rss_bytes", "nodes", "clocks_disagree"),
-    *("longest_task_s", "start_stagger_s", "overlap"),
+    *("mean_task_s", "sd_task_s", "longest_task_s", "start_stagger_s", "overlap"),
 )
 OF_STAGES = ("rounded_to_s", "in_a_row")
 MEASURED = {*TIMES, *TOLD, "wall_s", "idle_s"}
 """Columns of a trial that a table may fill."""
 _KINDS = columns(
     (WHOLE, "repeat block tasks tasks_done cpus gpus requested_memory_bytes peak_memory_bytes"),
-    (REAL, "mean_task_s cpu_s work"),
+    (REAL, "mean_task_s sd_task_s cpu_s work"),
     (TEXT, "task node"),
     (TIME, "start end"),
 )
@@ -148,6 +148,12 @@ def _told_beside() -> dict[str, pl.Expr]:
         "nodes": pl.when(named).then(nodes.explode().n_unique().cast(pl.Int64)),
         # The dates of a table are taken to be of one clock.
         "clocks_disagree": pl.lit(value=False),
+        "mean_task_s": pl.coalesce(
+            pl.col("mean_task_s").first(), pl.when(apart & one_each).then(wall_s.mean())
+        ),
+        "sd_task_s": pl.coalesce(
+            pl.col("sd_task_s").first(), pl.when(apart & one_each).then(wall_s.std())
+        ),
         "longest_task_s": pl.when(one_each & ~in_turn).then(wall_s.max()),
         "start_stagger_s": pl.when(dated).then(seconds(start.max() - start.min())),
         "overlap": pl.when(lasting).then((together_s / wall_s.max()).clip(0.0, 1.0)),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from pyscale.analysis.advice import Choice, Objective, choices
+from pyscale.analysis.advice import ALWAYS, Aim, Choice, Objective, choices
 from pyscale.analysis.resource_request import request_of
 from pyscale.console import answer, harmless, talk
 from pyscale.errors import UserError
@@ -17,10 +17,12 @@ from pyscale.evaluation.results import ReportOptions, cores_of, results_of, resu
 from pyscale.evaluation.runline import experiments_of, next_runs, threads_of
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site, load_site
+from pyscale.planning.stopping import seconds_of
 from pyscale.planning.traits import meets, stands_apart
+from pyscale.progress.runqueue import queue_waits_s
 from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
 from pyscale.report.adviceview import shown
-from pyscale.report.bottomline import bottom_line
+from pyscale.report.bottomline import NAMES, bottom_line
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.directives import Dialect, directives
@@ -30,29 +32,42 @@ from pyscale.report.quality import worse
 from pyscale.report.results import Results
 from pyscale.report.warned import said, shortly
 from pyscale.settings import load_settings
-from pyscale.store.folder import find_run
+from pyscale.store.allocations import read_allocations
+from pyscale.store.folder import RunFolder, find_run
+from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import plural
+
+LIMITS: dict[str, tuple[str, Callable[[str], float], float]] = {
+    "min_efficiency": ("0.7", float, 1.0),
+    "deadline": ("30min", seconds_of, math.inf),
+    "budget": ("2.5 (worker-hours)", float, math.inf),
+}
+"""Objectives of the user's own limit: an example, how it is read, and the largest."""
 
 
 def advise(
     name: str | None,
     table: Path | None,
     *,
-    objective: Objective | None,
-    worker_hours: float | None,
+    objective: str | None,
     dialect: Dialect,
     site: str | None,
     as_json: bool,
     why: bool = False,
 ) -> None:
     """Print the lines that request the best N of each stage, and the request in words."""
-    _refuse_budget(objective, worker_hours)
-    results, plan = _of_run(name) if table is None else (results_of_table(table), None)
+    aim = None if objective is None else _aim(objective)
+    if table is None:
+        run = find_run(load_settings().runs_folder, name)
+        results, plan, waits_s = _of_run(run), run.plan, _waits_s(run)
+    else:
+        results, plan = results_of_table(table), None
+        waits_s = dict(results.configurations.select("workers", "queue_s").drop_nulls().iter_rows())
     own = plan.site or plan.queue if plan is not None and site is None else None
     asked = own or load_site(site or load_settings().site)
-    found = _advice(results, plan, objective, worker_hours, dialect=dialect, site=asked)
+    found = _advice(results, plan, aim, waits_s, dialect=dialect, site=asked)
     if as_json:
         print(found.model_dump_json(indent=1))  # noqa: T201 - the command's answer
         return
@@ -64,20 +79,27 @@ def advise(
             answer(part)
 
 
-def _refuse_budget(objective: Objective | None, worker_hours: float | None) -> None:
-    if worker_hours is None:
-        if objective == "budget":
-            raise UserError("--objective budget needs --budget WORKER_HOURS, as in --budget 2.5")
-        return
-    if objective not in {None, "budget"}:
-        raise UserError(f"--budget does not go with --objective {objective}: leave one of them out")
-    if not (math.isfinite(worker_hours) and worker_hours > 0):
-        raise UserError(f"--budget {worker_hours:g} must be a number of worker-hours above zero")
+def _aim(text: str) -> Aim:
+    """What is asked for, as in `fastest` or `deadline=30min`."""
+    name, has_limit, limit = text.partition("=")
+    if name not in NAMES:
+        raise UserError(f"--objective {text}: it must be one of {', '.join(NAMES)}")
+    if name not in LIMITS:
+        if has_limit:
+            raise UserError(f"--objective {text}: {name} takes no number")
+        return Aim.model_validate({"objective": name})
+    example, number_of, most = LIMITS[name]
+    try:
+        value = number_of(limit)
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= most or math.isinf(value):
+        raise UserError(f"--objective {text}: give it as in {name}={example}")
+    return Aim.model_validate({"objective": name, "limit": value})
 
 
-def _of_run(name: str | None) -> tuple[Results, Plan]:
-    """What a report shows of a run, by id or folder or the latest, without writing into it."""
-    run = find_run(load_settings().runs_folder, name)
+def _of_run(run: RunFolder) -> Results:
+    """What a report shows of a run, without writing into it."""
     if is_locked(run.path):
         talk(f"the run {run.path.name} is not finished: the advice is from its trials so far")
     results = results_of(run, options=ReportOptions(own_references=False), writes=False)
@@ -86,14 +108,25 @@ def _of_run(name: str | None) -> tuple[Results, Plan]:
             f"the run {run.path.name} has no timed trial: see `pyscale status {run.path.name}`, "
             f"and finish it with `pyscale resume {run.path.name}`"
         )
-    return results, run.plan
+    return results
+
+
+def _waits_s(run: RunFolder) -> dict[int, float]:
+    """Wait in the queue of each N that had jobs of its own: the longest, of several."""
+    jobs = read_allocations(run.path).jobs
+    waits_s = queue_waits_s(jobs, Journal(run.journal_file).read())
+    found: dict[int, float] = {}
+    for job in jobs:
+        if job.workers is not None and job.job_id in waits_s:
+            found[job.workers] = max(found.get(job.workers, 0.0), waits_s[job.job_id])
+    return found
 
 
 def _advice(
     results: Results,
     plan: Plan | None,
-    objective: Objective | None,
-    worker_hours: float | None,
+    aim: Aim | None,
+    waits_s: Mapping[int, float],
     *,
     dialect: Dialect,
     site: Site,
@@ -102,10 +135,10 @@ def _advice(
     trials = _of_tasks_apart(results.trials, plan)
     ranks = tuple(rank_advice(results))
     if ranks and trials.is_empty():
-        if objective is not None or worker_hours is not None:
+        if aim is not None:
             raise UserError(
                 f"{title}: what ranks do together has one answer, not one for each objective: "
-                "leave out --objective and --budget"
+                "leave out --objective"
             )
         return Advice(
             title=title,
@@ -120,17 +153,20 @@ def _advice(
     trials = _without_lone_points(title, trials, plan)
     own = pl.col("stage").is_in(trials["stage"].unique().to_list())
     table = results.configurations.filter(own)
-    chosen = choices(table, trials, worker_hours=worker_hours, interleaved=results.interleaved)
-    of_budget = [choice for choice in chosen if choice.objective == "budget"]
-    if of_budget and all(choice.workers is None for choice in of_budget):
-        told = "; ".join(f"{choice.stage}: {choice.refusal}" for choice in of_budget)
-        raise UserError(
-            f"no N can be given for --budget ({told}): give a larger one, or leave it out"
-        )
+    chosen = choices(
+        table,
+        trials,
+        aims=ALWAYS if aim is None else [*dict.fromkeys([*ALWAYS, aim])],
+        waits_s=waits_s,
+        interleaved=results.interleaved,
+    )
     # Directives are for one objective, or there would be several for one stage.
-    wanted: Objective = objective or ("knee" if worker_hours is None else "budget")
+    wanted: Objective = aim.objective if aim is not None else "knee"
+    asked = [one for one in chosen if aim is None or one.objective == wanted]
+    if all(choice.workers is None for choice in asked) and aim is not None:
+        told = "; ".join(f"{choice.stage}: {choice.refusal}" for choice in asked)
+        raise UserError(f"no N can be given for {wanted} ({told})")
     drawn = curves(table)
-    asked = [one for one in chosen if objective in {None, one.objective}]
     about = replace(results, configurations=table, trials=trials, choices=chosen)
     stages = tuple(_of_curve(curve, asked, about, plan, wanted) for curve in drawn)
     requests = [stage.request for stage in stages if stage.request is not None]

@@ -86,10 +86,12 @@ def compare(
 def advise(
     run: str | None = RUN,
     table: Path | None = option("CSV", "Table of wall times, from anywhere."),
-    objective: Literal["knee", "fastest", "budget"] | None = option(
-        "[knee|fastest|budget]", "What N is best for.", show_default="all"
+    objective: str | None = option(
+        "OBJECTIVE",
+        "What N is best for: knee, fastest, most, soonest, min_efficiency=0.7, deadline=30min, "
+        "budget=2.5 (worker-hours).",
+        show_default="knee and fastest",
     ),
-    budget: float | None = option("WORKER_HOURS", "Most that a stage may cost: N x hours."),
     dialect: Literal["sbatch", "nextflow", "snakemake"] = option(
         "[sbatch|nextflow|snakemake]", "What the lines to paste are for.", "--as", default="sbatch"
     ),
@@ -106,7 +108,6 @@ def advise(
         run,
         table,
         objective=objective,
-        worker_hours=budget,
         dialect=dialect,
         site=site,
         as_json=json,

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from pyscale.analysis.advice import Choice, Objective
+from pyscale.analysis.advice import NEAR, Choice, Objective
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.flags import DOUBTFUL
@@ -36,8 +36,6 @@ from pyscale.wording import (
 from pyscale_stages.contract import Record
 from pyscale_stages.wording import plural
 
-NAMES: dict[Objective, str] = {"knee": "best value", "fastest": "fastest", "budget": "budget"}
-"""What each objective is called."""
 MEANING: dict[Objective, str] = {
     "knee": (
         "the largest speedup x efficiency; beyond it efficiency falls faster than speedup grows "
@@ -46,14 +44,24 @@ MEANING: dict[Objective, str] = {
     "fastest": (
         f"the fewest workers as fast as the fastest within {percent(MARGIN)}, for the same work"
     ),
+    "most": f"the fewest workers as fast as the fastest within {percent(NEAR)}",
+    "soonest": (
+        f"the fewest workers whose result is there first, within {percent(MARGIN)}, with the wait "
+        "in the queue that was measured"
+    ),
+    "min_efficiency": (
+        f"the fewest workers as fast, within {percent(MARGIN)}, as the fastest of at least that "
+        "efficiency"
+    ),
+    "deadline": "the fewest workers whose wall time is within it, each stage by itself",
     "budget": (
         f"the fewest workers as fast, within {percent(MARGIN)}, as the fastest whose worker-hours, "
         "N x wall time, are within those given"
     ),
 }
 HOW_SURE = (
-    f"the share of resamples of the trials in which this N is best or, for fastest and budget, "
-    f"within {percent(MARGIN)} of the fastest: sure from {percent(SURE)} on, likely from "
+    f"the share of resamples of the trials in which this N is the best or, where the objective has "
+    f"a margin, within it: sure from {percent(SURE)} on, likely from "
     f"{percent(LIKELY)}, else undecided; unknown where an N has fewer than {repeats_needed()} "
     "timed trials, or there is no other"
 )

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pyscale.analysis.trust import Trust
-from pyscale.report.advice import HOW_SURE, MEANING, NAMES, Advice, asked
-from pyscale.report.bottomline import BottomLine
+from pyscale.report.advice import HOW_SURE, MEANING, Advice, asked
+from pyscale.report.bottomline import NAMES, BottomLine
 from pyscale.report.bottomview import STYLES, answers, headed
 from pyscale.report.fitted import Fitted, empty_table, terminal_table
 from pyscale.report.limits import of_several
@@ -22,7 +22,10 @@ TRUSTED: dict[Trust, str] = {
     "with care": "With care",
     "no": "Not to be trusted",
 }
-ASK_FOR_BUDGET = "the fastest within a budget: ask by --budget WORKER_HOURS"
+OTHERS = (
+    "other objectives: --objective most, soonest, min_efficiency=0.7, deadline=30min or budget=2.5 "
+    "(worker-hours)"
+)
 
 
 def shown(advice: Advice, *, why: bool = False) -> Iterator[RenderableType | str]:
@@ -83,7 +86,7 @@ def _reasons(advice: Advice) -> Iterator[RenderableType | str]:
     for objective in objectives:
         yield headed(f"{NAMES[objective]}: {MEANING[objective]}")
     if {*objectives} == {"knee", "fastest"}:
-        yield headed(f"budget: {ASK_FOR_BUDGET}")
+        yield headed(OTHERS)
     if several:
         yield headed(f"confidence: {HOW_SURE}")
     if advice.doubts:

@@ -36,6 +36,16 @@ Row = dict[str, Any]
 NOT_KNOWN = "not known"
 """What limits scaling, where only whole trials were timed or there is nothing to compare."""
 Outputs = Literal["same bytes", "agree", "differ", "partly checked", "not checked"]
+NAMES: dict[Objective, str] = {
+    "knee": "best value",
+    "fastest": "fastest",
+    "most": "nearly the fastest",
+    "soonest": "soonest",
+    "min_efficiency": "efficient enough",
+    "deadline": "in time",
+    "budget": "within budget",
+}
+"""What each objective is called."""
 
 
 class Point(Record):
@@ -391,8 +401,8 @@ def _meaning(
     objective: Objective,
 ) -> str:
     """What the request is: by its objective, and beside the fastest."""
-    if objective == "budget":
-        return " (within budget)"
+    if objective not in {"knee", "fastest"}:
+        return f" ({NAMES[objective]})"
     if objective == "fastest":
         beside = _beside_the_fastest(scaled)
         return f", {beside}" if beside else " (fastest measured)"

@@ -13,7 +13,6 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from pyscale.analysis.advice import Objective
 from pyscale.report.bottomline import NOT_KNOWN, BottomLine
 from pyscale.report.fitted import empty_table
 from pyscale.report.page.firstscreen import overview
@@ -25,12 +24,6 @@ ENDS = {"interval": "[95 % interval]", "range": "(range: shortest to longest of 
 CELLS = 8
 """Of a bar, which is full where the speedup is the ideal one."""
 STYLES = {"yes": "", "untested": "", "with care": "yellow", "no": "bold red"}
-OBJECTIVES: dict[Objective, str] = {
-    "knee": "of the best value",
-    "fastest": "of the fastest",
-    "budget": "of the fastest within budget",
-}
-"""What a confidence is of."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +135,7 @@ def answers(line: BottomLine) -> Iterator[RenderableType]:
     if gained:
         yield headed(f"Without start-up: {'; '.join(f'{name} {told}' for name, told in gained)}.")
     if line.confidence:
-        yield headed(f"Confidence {OBJECTIVES[line.objective]}: {line.confidence}.")
+        yield headed(f"Confidence: {line.confidence}.")
     if line.against:
         yield headed(f"Not to be trusted: {'; '.join(line.against)}.", STYLES["no"])
     if line.care:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report import advice, laws, limits, quality, scalingkind, sentences
+from pyscale.report.bottomline import NAMES
 from pyscale.report.curves import Curve, curves
 from pyscale.report.page import tables
 from pyscale.report.results import Results
@@ -93,7 +94,7 @@ def _results(found: Sequence[Curve], about: Results, results: Results) -> Sectio
 def _objectives(found: Sequence[Curve], results: Results) -> Block:
     objectives = {choice.objective for choice in results.choices}
     meaning = [
-        f"{advice.NAMES[one].capitalize()}: {told}."
+        f"{NAMES[one].capitalize()}: {told}."
         for one, told in advice.MEANING.items()
         if one in objectives
     ]

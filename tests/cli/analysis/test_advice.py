@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pyscale.analysis.advice import choices
+from pyscale.analysis.advice import Aim, choices
 from pyscale.analysis.experiments import experiments
 from pyscale.analysis.scaling import configurations
 
@@ -26,9 +26,9 @@ def measure(new_run):
     return measure
 
 
-def chosen(trials, objective="knee", **options):
-    table = configurations(trials)
-    (found,) = (one for one in choices(table, trials, **options) if one.objective == objective)
+def chosen(trials, objective="knee", limit=None, **options):
+    aims = [Aim(objective=objective, limit=limit)]
+    (found,) = choices(configurations(trials), trials, aims=aims, **options)
     return found
 
 
@@ -63,7 +63,7 @@ class TestObjectives:
     def test_as_fast_as_the_fastest_is_within_five_percent(self, measure, objective):
         for least_s, workers in ((20.0, 1), (19.9, 2)):
             trials = measure({1: [21.0] * 6, 2: [least_s] * 6, 4: [20.5] * 6, 8: [20.4] * 6})
-            assert chosen(trials, objective, worker_hours=1.0).workers == workers
+            assert chosen(trials, objective, limit=1.0).workers == workers
 
     @pytest.mark.parametrize("objective", ["fastest", "budget"])
     def test_noise_on_a_flat_curve_asks_for_no_more_workers(self, measure, objective):
@@ -71,7 +71,7 @@ class TestObjectives:
         trials = measure({n: 10 * own for n, own in zip((1, 2, 4, 8), noise, strict=True)})
         medians_s = configurations(trials)["wall_s"].to_list()
         assert min(medians_s) < medians_s[0]
-        found = chosen(trials, objective, worker_hours=1.0)
+        found = chosen(trials, objective, limit=1.0)
         assert (found.workers, found.sureness, found.at_edge) == (1, "sure", False)
 
 
@@ -92,12 +92,44 @@ class TestObjectives:
 )
 def test_the_fastest_within_a_budget_is_chosen(measure, walls_s, changes, hours, workers):
     trials = measure({n: [wall_s] * 6 for n, wall_s in walls_s.items()}, **changes)
-    found = chosen(trials, "budget", worker_hours=hours)
+    found = chosen(trials, "budget", hours)
     assert found.workers == workers
     if hours == 0.1:
         assert "the cheapest, N = 1, takes 0.142" in found.refusal
-    without = choices(configurations(trials), trials)
-    assert [one.objective for one in without] == ["knee", "fastest"]
+
+
+class TestOtherLimits:
+    @pytest.mark.parametrize(
+        ("objective", "limit", "workers"),
+        [
+            ("most", None, 8),
+            # 512 s over 4 x 216 s are 0.59.
+            ("min_efficiency", 0.6, 2),
+            ("min_efficiency", 0.59, 4),
+            ("min_efficiency", 1.0, 1),
+            ("deadline", 216.0, 4),
+            ("deadline", 215.0, 8),
+        ],
+    )
+    def test_each_bounds_the_choice(self, measure, objective, limit, workers):
+        found = chosen(measure({n: [t] * 6 for n, t in CELLPOSE.items()}), objective, limit)
+        assert (found.workers, found.sureness) == (workers, "sure")
+
+    def test_a_deadline_that_no_n_keeps_names_the_fastest(self, measure):
+        found = chosen(measure(alike(CELLPOSE)), "deadline", 100.0)
+        assert found.workers is None
+        assert "the fastest, N = 8, takes 165 s" in str(found.refusal)
+
+    def test_a_limit_that_some_trials_miss_is_not_sure_and_names_the_next(self, measure):
+        found = chosen(measure({1: [9.0] * 6, 2: [4.9, 5.2] * 4, 4: [3.0] * 8}), "deadline", 5.1)
+        assert (found.workers, found.sureness, found.rival) == (2, "undecided", 4)
+
+    def test_the_soonest_counts_the_wait_in_the_queue_where_it_is_known(self, measure):
+        trials = measure(alike({1: 100.0, 2: 60.0, 4: 40.0}))
+        assert chosen(trials, "soonest", waits_s={1: 5.0, 2: 10.0, 4: 300.0}).workers == 2
+        found = chosen(trials, "soonest", waits_s={1: 5.0, 2: 10.0})
+        assert found.workers is None
+        assert "not known at N = 4" in str(found.refusal)
 
 
 class TestWhatIsNeverChosen:

@@ -36,8 +36,8 @@ GREW = limit(8, "work-inflation")
         ([], AT_EDGE, {"larger": ((1, 8, 16), 6)}),
         ([], AT_EDGE | {"frames": 12}, {"larger": ((1, 8, 12), 6)}),
         ([], AT_EDGE | {"frames": 8}, {}),
-        ([], BUDGET | {"worker_hours_limit": 2.0}, {}),
-        ([], BUDGET | {"worker_hours_limit": 4.0}, {"larger": ((1, 8, 16), 6)}),
+        ([], BUDGET | {"limit": 2.0}, {}),
+        ([], BUDGET | {"limit": 4.0}, {"larger": ((1, 8, 16), 6)}),
         # The smallest is halved where it is not one.
         ([], {"workers": 4, "baseline_workers": 4}, {"smaller": ((2, 4), 6)}),
         ([], {"workers": 1}, {}),

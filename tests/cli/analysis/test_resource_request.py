@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from pyscale.analysis.advice import choices
+from pyscale.analysis.advice import Aim, choices
 from pyscale.analysis.resource_request import GIB, memory_to_request, request_of, requested_and_used
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
@@ -21,7 +21,7 @@ def table(new_run, **every_task):
 
 
 def request(trials, **given):
-    fastest = choices(configurations(trials), trials, objectives=["fastest"])
+    fastest = choices(configurations(trials), trials, aims=[Aim(objective="fastest")])
     return request_of(fastest[0], trials, **given)
 
 
@@ -51,7 +51,7 @@ def test_a_request_follows_from_the_tasks_of_its_own_stage_alone(new_run):
     for stage, task_s in (("segment", 100.0), ("track", 300.0)):
         run.trial(stage, [{"compute": 2 * task_s}])
         run.trial(stage, [{"compute": task_s}] * 2)
-    fastest = choices(configurations(run.trials), run.trials, objectives=["fastest"])
+    fastest = choices(configurations(run.trials), run.trials, aims=[Aim(objective="fastest")])
     found = {choice.stage: request_of(choice, run.trials).longest_task_s for choice in fastest}
     assert found == pytest.approx({"segment": 100.0, "track": 300.0}, abs=1)
 
@@ -77,7 +77,7 @@ def test_a_process_of_n_threads_asks_for_one_task_with_n_cores(new_run):
 
 def test_nothing_is_asked_for_where_nothing_was_chosen(new_run):
     trials = table(new_run)
-    (choice,) = choices(configurations(trials), trials, objectives=["budget"], worker_hours=1e-6)
+    (choice,) = choices(configurations(trials), trials, aims=[Aim(objective="budget", limit=1e-6)])
     assert request_of(choice, trials) is None
 
 

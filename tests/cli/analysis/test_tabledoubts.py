@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from pyscale.analysis.advice import choices
+from pyscale.analysis.advice import Aim, choices
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.tabledoubts import in_a_row, rounded_to
 from pyscale.analysis.walltimes import trials_from_wall_times
@@ -59,10 +59,10 @@ def test_no_choice_is_sure_that_rounding_could_turn():
     rows = [("a", n, wall_s, i) for n, wall_s in ((1, 20.0), (2, 14.0)) for i in range(6)]
     trials = of_table(rows)
     found = configurations(trials, interleaved=False)
-    (choice,) = choices(found, trials, objectives=["knee"], interleaved=False)
+    (choice,) = choices(found, trials, aims=[Aim(objective="knee")], interleaved=False)
     assert choice.sureness == "undecided"
     exact = trials.with_columns(rounded_to_s=pl.lit(None, pl.Float64))
-    (choice,) = choices(found, exact, objectives=["knee"], interleaved=False)
+    (choice,) = choices(found, exact, aims=[Aim(objective="knee")], interleaved=False)
     assert choice.sureness == "sure"
 
 

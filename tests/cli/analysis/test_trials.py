@@ -33,6 +33,8 @@ def test_a_trial_has_the_times_of_its_workers_and_the_merge(one_trial):
     expected = {
         # The slowest worker and then the merge, booked on one worker while the other idles.
         "slowest_s merge_s wall_s shortest_s busy_s idle_s": (10, 2, 12, 6, 18, 2 * 12 - 18),
+        # Of the two tasks, 10 and 6 s, without the merge.
+        "mean_task_s sd_task_s": (8, 8**0.5),
         # Phases are summed over workers and the merge.
         "useful_s phase_compute_s phase_python_start_s phase_read_s": (10.5, 10.5, 2.5, 3),
         "phase_merge_s phase_model_load_s unattributed_s": (1.5, 0, 0.5),

@@ -37,6 +37,9 @@ def test_the_published_trackmate_times_decompose_to_three_digits(trackmate):
     assert rows["load_balance"].round(3).to_list() == [1.0, 1.0, 0.858, 0.786]
     assert rows["computation_scaling"].round(3).to_list() == [1.0, 0.836, 0.467, 0.282]
     assert rows["efficiency"].round(3).to_list() == [1.0, 0.836, 0.401, 0.222]
+    # The published jobs: 246 s, and 100 s about it, at N = 8.
+    assert rows["mean_task_s"].to_list() == [555, 332, 297, 246]
+    assert rows["sd_task_s"].to_list() == [None, 0, 33, 100]
     product = rows["load_balance"] * rows["computation_scaling"]
     assert product.to_list() == pytest.approx(rows["efficiency"].to_list())
     assert rows["useful_share"].null_count() == 4

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -82,14 +83,9 @@ class TestRuns:
         assert "maxForks = 2" in advise(run, "--as", "nextflow").out
         assert "register_denoise_workers=1" in advise(run, "--as", "snakemake").out
         # A budget has an answer of its own: 2 x 10.5 s are 0.0059 worker-hours, 4 x 8.1 s 0.0090.
-        answer = advise(run, "--budget", "0.006", "--json")
-        assert chosen(answer) == {
-            ("register_denoise", "knee"): 2,
-            ("register_denoise", "fastest"): 4,
-            ("register_denoise", "budget"): 2,
-        }
+        answer = advise(run, "--objective", "budget=0.006", "--json")
+        assert chosen(answer) == {("register_denoise", "budget"): 2}
         assert json.loads(answer.out)["objective"] == "budget"
-        assert advise(run, "--objective", "budget", "--budget", "1").code == 0
 
     @pytest.mark.slow
     def test_a_line_to_paste_is_one_that_pyscale_takes(self, measured, advise, movie, capsys):
@@ -164,6 +160,26 @@ class TestTables:
         assert "--mem" not in answer.out
 
 
+PYCYTO = Path(__file__).parents[3] / "config" / "references" / "pycyto.csv"
+
+
+@pytest.mark.parametrize(
+    ("objective", "chosen_n"),
+    [
+        ("knee", (8, 4, 2, 1, 2)),
+        ("fastest", (8, 8, 8, 4, 8)),
+        ("most", (8, 8, 8, 4, 2)),
+        ("min_efficiency=0.6", (8, 2, 2, 2, 2)),
+        ("deadline=10min", (None, 1, 1, 4, 1)),
+        ("budget=0.5", (None, 8, 8, 4, 2)),
+    ],
+)
+def test_of_the_published_table_each_objective_chooses_its_n(advise, objective, chosen_n):
+    name = objective.partition("=")[0]
+    answer = advise("--table", PYCYTO, "--objective", objective, "--json")
+    assert tuple(n for (_, one), n in chosen(answer).items() if one == name) == chosen_n
+
+
 class TestWhatCannotBeUsed:
     def test_there_is_no_run_or_none_with_a_timed_trial(self, measured, advise):
         answer = advise()
@@ -181,10 +197,14 @@ class TestWhatCannotBeUsed:
             ["--objective", "best"],
             ["--as", "pbs"],
             ["--objective", "budget"],
-            ["--objective", "knee", "--budget", "2"],
-            ["--budget", "0"],
-            ["--budget", "nan"],
-            ["--budget", "0.1"],
+            ["--objective", "knee=2"],
+            ["--objective", "budget=0"],
+            ["--objective", "budget=nan"],
+            ["--objective", "budget=0.1"],
+            ["--objective", "min_efficiency=1.5"],
+            ["--objective", "deadline=10"],
+            ["--objective", "deadline=10s"],
+            ["--objective", "soonest"],
             ["--site", "nosuch"],
             ["a"],
             ["--table", "."],

@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from pyscale.analysis.advice import choices
+from pyscale.analysis.advice import Aim, choices
 from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
@@ -16,14 +16,15 @@ from pyscale.report.page.firstscreen import overview
 from refusals import assert_said
 
 
-def of_times(*rows, objective="knee", worker_hours=None, **context):
+def of_times(*rows, objective="knee", limit=None, **context):
     """Bottom line of a table of (stage, N, wall time), and which repeat it is."""
     columns = ["stage", "workers", "wall_s", "repeat"][: len(rows[0])]
     table = pl.DataFrame(rows, schema=columns, orient="row")
     about = ReportContext(title="a table", **context)
     results = analysed(trials_from_wall_times(table), about, interleaved=False)
-    if worker_hours is not None:
-        chosen = choices(results.configurations, results.trials, worker_hours=worker_hours)
+    if limit is not None:
+        aims = [Aim(objective=objective, limit=limit)]
+        chosen = choices(results.configurations, results.trials, aims=aims)
         results = replace(results, choices=chosen)
     return bottom_line(results, objective)
 
@@ -107,7 +108,7 @@ def test_an_n_that_is_nearly_the_fastest_is_not_called_the_fastest():
 
 def test_within_a_budget_a_refused_stage_is_named_with_its_reason():
     rows = [("a", 1, 3000.0), ("a", 4, 800.0), ("b", 1, 7200.0), ("b", 4, 7000.0)]
-    line = of_times(*rows, objective="budget", worker_hours=1.0)
+    line = of_times(*rows, objective="budget", limit=1.0)
     assert [stage.chosen for stage in line.stages] == [4, None]
     assert line.stages[1].refusal
     assert line.total.requested is None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pyscale.analysis.spending import COSTS
 from pyscale.report import advice
+from pyscale.report.bottomline import NAMES
 from pyscale.report.curves import Curve
 from pyscale.report.dictionary import entry
 from pyscale.report.page.values import (
@@ -57,7 +58,7 @@ def choices(found: Sequence[Curve], results: Results) -> Table | None:
         own = (choice for choice in results.choices if curve.owns(choice))
         rows += [(curve.name, at[choice.workers] | {"choice": choice}) for choice in own]
     columns: Columns = [
-        words("Objective", lambda row: advice.NAMES[row["choice"].objective]),
+        words("Objective", lambda row: NAMES[row["choice"].objective]),
         *OF.columns("workers", "wall_s", "speedup", "efficiency", "worker_seconds"),
         words("Confidence", lambda row: advice.confidence(row["choice"])),
     ]
@@ -91,14 +92,14 @@ def waiting(found: Sequence[Curve]) -> Table | None:
     """What happened before, between and beside the tasks."""
     columns = OF.columns(
         *("workers", "windows", "nodes", "queue_s", "queue_worst_s", "start_stagger_s"),
-        *("overlap", "gap_s"),
+        *("overlap", "gap_s", "mean_task_s", "sd_task_s"),
     )
     # There are gaps where workers take windows in turn.
     rows = [
         (name, row if (row["windows"] or 0) > row["workers"] else row | {"gap_s": None})
-        for name, row in _timed(found, ("queue_s", "start_stagger_s"))
+        for name, row in _timed(found, ("queue_s", "start_stagger_s", "sd_task_s"))
     ]
-    return laid_out("Waiting and overlap", rows, columns)
+    return laid_out("Waiting, overlap and times of tasks", rows, columns)
 
 
 def memory(found: Sequence[Curve]) -> Table | None:
