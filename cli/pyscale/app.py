@@ -29,7 +29,9 @@ app = typer.Typer(
     # Plain help: rich would take longer to import than all the rest.
     rich_markup_mode=None,
 )
-config_app = group("Show settings and where each comes from.", "pyscale config show")
+config_app = group(
+    "Show settings and where each comes from, or write a file of them.", "pyscale config show"
+)
 
 
 def _show_version(wanted: bool) -> None:
@@ -164,6 +166,17 @@ def config_show(json: bool = JSON) -> None:
     from pyscale.commands import listings
 
     listings.show_settings(as_json=json)
+
+
+@config_app.command("init", **helped("pyscale config init"))
+def config_init() -> None:
+    """Write a pyscale.toml to edit.
+
+    It has every setting as a comment, with its meaning and default.
+    """
+    from pyscale.commands import listings
+
+    listings.write_settings()
 
 
 app.add_typer(data_app, name="data")

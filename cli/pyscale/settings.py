@@ -146,12 +146,15 @@ class Settings(BaseSettings):
         user_data_path("pyscale") / "references", description="Folder of your own references"
     )
     images: dict[str, str] = Field(
-        {}, description="Image of an entry or stage, where its own is not meant"
+        {},
+        description="Image of an entry or stage, where its own is not meant",
+        examples=[{"segment": "segment-cuda.sif"}],
     )
     site: str = Field("plain", description="Cluster that jobs are for: a name, or its .toml")
     prices: Prices = Field(
         Prices(),
         description="What an hour of a core or a GPU of this machine costs, and the currency",
+        examples=[{"core_hour": 0.02, "gpu_hour": 1.5, "currency": "EUR"}],
     )
     keep_diversity: float = Field(
         0.5,
@@ -164,10 +167,20 @@ class Settings(BaseSettings):
         False, description="Run images even where they differ from images.lock"
     )
     stages: dict[str, dict[str, JsonValue]] = Field(
-        {}, description="Stage parameters that replace the suite's, by stage"
+        {},
+        description="Stage parameters that replace the suite's, by stage",
+        examples=[{"segment": {"diameter_px": 30.0}}],
+    )
+    tolerance: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(
+        {},
+        description="Smallest agreement with the baseline that counts as the same, by stage, in "
+        "place of the stage's own",
+        examples=[{"segment": 0.99}],
     )
     grid: dict[str, tuple[GridValue, ...]] = Field(
-        {}, description="Values of the axes of a suite's grid, in place of its"
+        {},
+        description="Values of the axes of a suite's grid, in place of its",
+        examples=[{"size_px": [224, 448]}],
     )
 
     @field_serializer("mirror")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyscale_stages.reading import Reading
 
 _AS_GIVEN = (
-    *("verb", "output", "movie_frames", "truth", "seed", "threads", "device"),
+    *("verb", "output", "movie_frames", "truth", "tolerance", "seed", "threads", "device"),
     *("workers", "rank", "ranks", "meeting"),
 )
 """Arguments that the task has under the same names."""
@@ -74,6 +74,12 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--truth", type=Path, metavar="PATH", help="true labels or tracks of the movie"
+    )
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        metavar="SCORE",
+        help="smallest score that is the same",
     )
     parser.add_argument("--seed", type=int, default=0, help="random seed")
     parser.add_argument("--threads", type=int, default=1, help="number of threads")

@@ -84,6 +84,12 @@ class TaskSpec(Record):
     truth: Path | None = Field(
         None, description="Folder of truth that `check` also compares the output with"
     )
+    tolerance: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="Smallest score of a check that counts as the same, in place of the stage's",
+    )
     seed: Whole = Field(0, ge=0, description="Seed of everything random")
     threads: Whole = Field(1, ge=1, description="Threads the task may use")
     device: Device = Field("cpu", description="Where the stage computes")
@@ -125,6 +131,7 @@ class TaskSpec(Record):
             ("--frames", None if self.frames is None else "{}:{}".format(*self.frames)),
             ("--movie-frames", self.movie_frames),
             ("--truth", self.truth),
+            ("--tolerance", self.tolerance),
             ("--workers", self.workers),
         ):
             if value is not None:
@@ -212,6 +219,13 @@ class Agreement(Record):
     measure: str = Field(description="What the score is, in words")
     tolerance: Finite = Field(description="Smallest score that counts as the same")
     details: dict[str, Finite] = Field(default_factory=dict)
+
+    def judged_by(self, tolerance: float | None) -> Agreement:
+        """The same by another tolerance than the stage's; None is the stage's."""
+        if tolerance is None:
+            return self
+        same = self.score >= tolerance
+        return self.model_copy(update={"same": same, "tolerance": tolerance})
 
 
 class TaskError(Record):

@@ -61,7 +61,8 @@ def run_task(
             with recorder.span("merge"):
                 verb(task)
         else:
-            agreement = verb(task)
+            found = verb(task)
+            agreement = found.judged_by(spec.tolerance) if found is not None else None
     except Exception as raised:  # every failure must reach the record
         error = _describe(raised, stage)
     # Hashing, stamping and writing the record are the cost of measuring, not of the stage.

@@ -10,7 +10,7 @@ import pytest
 
 from movingsquares import write_moving_squares
 from pyscale_stages.commandline import main
-from pyscale_stages.contract import TaskSpec
+from pyscale_stages.contract import Agreement, TaskSpec
 from refusals import assert_held
 from smallstages import SMALL
 
@@ -139,3 +139,10 @@ def test_a_task_without_a_record_says_in_a_line_what_it_left_and_found(labels, c
     verdict = said("track", "check", "--input", folders[0], "--input", folders[1])
     assert verdict.startswith("the same: ")
     assert verdict.endswith(" is 1, and 0.999 is enough\n")
+
+
+@pytest.mark.parametrize(("tolerance", "same"), [(None, False), (0.5, True), (0.95, False)])
+def test_a_check_is_judged_by_the_tolerance_that_is_given(tolerance, same):
+    own = {"same": False, "identical": False, "measure": "share of cells", "details": {}}
+    judged = Agreement(score=0.9, tolerance=0.99, **own).judged_by(tolerance)
+    assert (judged.same, judged.tolerance) == (same, tolerance or 0.99)

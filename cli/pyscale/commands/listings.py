@@ -6,7 +6,9 @@ import csv
 import json
 import shutil
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from pydantic_core import to_json
@@ -17,7 +19,7 @@ from pyscale.console import answer, talk
 from pyscale.errors import UserError, refused_by_disk
 from pyscale.planning.suite import load_suite, suite_names
 from pyscale.progress.status import StatusReader, run_status
-from pyscale.settings import Settings, load_settings, value_origins
+from pyscale.settings import USER_FILE, Settings, load_settings, value_origins
 from pyscale.store.folder import RunFolder, find_run, run_folders
 from pyscale.store.journal import Journal
 from pyscale_stages.measure import stamp
@@ -162,6 +164,35 @@ def show_settings(*, as_json: bool) -> None:
         meaning = Settings.model_fields[key].description or ""
         table.add_row(key, json.dumps(row["value"]), row["from"], meaning)
     answer(table)
+
+
+def write_settings() -> None:
+    """Write every setting into the user's file, each as a comment with its meaning and default."""
+    lines = ["# Settings of pyscale in this folder: take away the # before those to change."]
+    tables: list[str] = []
+    for name, field in Settings.model_fields.items():
+        means = [f"# {line}" for line in wrap(field.description or "", 96)]
+        if field.examples:
+            tables += ["", *means, *_table_like(name, field.examples[0])]
+            continue
+        value = "" if field.default is None else json.dumps(field.default, default=str)
+        lines += ["", *means, f"# {name} = {value}".rstrip()]
+    try:
+        with Path(USER_FILE).open("x", encoding="utf-8") as file:
+            file.write("\n".join([*lines, *tables, ""]))
+    except FileExistsError as error:
+        raise UserError(f"{USER_FILE} is there already: move it away to get a new one") from error
+    talk(f"wrote {USER_FILE}: every setting with its default, as a comment")
+
+
+def _table_like(name: str, example: dict[str, Any]) -> Iterator[str]:
+    """Comments with a table of TOML, as one may fill it."""
+    for key, value in example.items():
+        if isinstance(value, dict):
+            yield from _table_like(f"{name}.{key}", value)
+            return
+    yield f"# [{name}]"
+    yield from (f"# {key} = {json.dumps(value)}" for key, value in example.items())
 
 
 def show_hardware(*, as_json: bool) -> None:

@@ -146,6 +146,8 @@ def _flags(settings: Mapping[str, Any], suite: Suite, only: Sequence[str]) -> li
     for stage, params in settings.get("stages", {}).items():
         given = params.items() if stage in own else ()
         words += [word for name, value in given for word in ("--set", _set(stage, name, value))]
+    for stage, value in settings.get("tolerance", {}).items():
+        words += ["--set", f"tolerance.{stage}={value:g}"] if stage in own else []
     return words
 
 

@@ -106,6 +106,7 @@ class TaskWriter:
                     "verb": "check",
                     "inputs": (("reference", reference), ("other", self._run.output(trial))),
                     "truth": trial.truth if task == "check" else None,
+                    "tolerance": self._run.plan.tolerance_of(trial),
                     "movie_frames": trial.movie_frames,
                 }
             )

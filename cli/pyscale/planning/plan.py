@@ -354,6 +354,12 @@ class Plan(Record):
         """Cores and threads of each worker of a trial."""
         return trial.threads or int(self.settings["cpus_per_worker"])
 
+    def tolerance_of(self, trial: Trial) -> float | None:
+        """Smallest agreement that counts as the same, where the user set it."""
+        given = self.settings.get("tolerance", {})
+        named = (trial.entry, self.suite.stages[trial.entry].family, trial.stage)
+        return next((given[name] for name in named if name in given), None)
+
     @property
     def threads_in_words(self) -> str:
         """Cores and threads of each worker: of all trials, or each number that some have."""

@@ -22,6 +22,8 @@ from pyscale_stages.wording import did_you_mean
 ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker"}
 """Axes of which a suite without a grid has one value, and the setting that says it."""
 
+TOLERANCE = "tolerance"
+
 
 def axes_asked_for(axes: Sequence[str]) -> dict[str, str] | None:
     """Axes and their values, from each --grid; None where there is none."""
@@ -48,7 +50,10 @@ def what_is_set(pairs: Sequence[str]) -> dict[str, Any]:
                 f"--set {pair}: give STAGE.PARAMETER=VALUE, as in segment.diameter_px=30, or one "
                 f"of {listing(SET)}, as in seed=3"
             )
-        into, key = (stages.setdefault(stage, {}), parameter) if dot else (found, name)
+        if stage == TOLERANCE:
+            into, key = found.setdefault(TOLERANCE, {}), parameter
+        else:
+            into, key = (stages.setdefault(stage, {}), parameter) if dot else (found, name)
         if key in into:
             raise UserError(f"--set {name} is given twice: leave one of them out")
         into[key] = parameter_value(value) if dot else value
@@ -113,7 +118,7 @@ def _refuse_other_stages(suite: Suite, flags: Mapping[str, Any]) -> None:
     suites = [suite, *([load_suite(BRIEF)] if flags.get("with_system") else [])]
     known = {name for one in suites for name in one.stages}
     known |= {one.stage_name(entry) for one in suites for entry in one.stages}
-    for name in flags.get("stages") or {}:
+    for name in [*(flags.get("stages") or {}), *(flags.get(TOLERANCE) or {})]:
         # Points of a grid are named by its entry and their place in it.
         if name not in known and not any(name.startswith(f"{entry}_") for entry in known):
             raise UserError(

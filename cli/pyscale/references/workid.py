@@ -61,6 +61,7 @@ def work_id_of(run: RunFolder) -> str:
                 "inputs": plan.suite.stages[trial.entry].inputs,
                 "params": _params(trial),
                 **_own_data(plan, trial, files),
+                **({"tolerance": own} if (own := plan.tolerance_of(trial)) else {}),
             }
             for trial in plan.scaling_trials
             if trial.is_reference

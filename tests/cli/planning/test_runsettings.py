@@ -1,12 +1,17 @@
 """The settings of a run: what suits the suite lies below what the user says."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from pyscale.errors import UserError
+from pyscale.measuring.taskwriter import TaskWriter
 from pyscale.planning.ownstep import step_asked_for
 from pyscale.planning.runsettings import axes_asked_for, settings_for, what_is_set
+from pyscale.runtimes.protocol import NativeRuntime
+from pyscale.store.folder import RunFolder
+from pyscale.store.records import SPEC_FILE
 from refusals import refused
 
 
@@ -166,6 +171,14 @@ def test_a_parameter_is_set_once_with_its_stage_and_value(pairs):
         what_is_set(pairs.split())
 
 
+def test_a_tolerance_is_set_for_a_stage_of_the_suite_and_is_a_share():
+    given = what_is_set(["tolerance.segment=0.9", "segment.diameter_px=30"])
+    assert settings_for("pipeline", given).tolerance == {"segment": 0.9}
+    for wrong in ("tolerance.segmnt=0.9", "tolerance.segment=2", "tolerance.segment=much"):
+        with refused(UserError):
+            settings_for("pipeline", what_is_set([wrong]))
+
+
 def test_a_setting_without_a_flag_is_set_by_its_name_and_said_so_where_it_is_wrong():
     assert settings_for("pipeline", what_is_set(["seed=3", "retries=0"])).seed == 3
     with pytest.raises(UserError, match="the setting from --set retries is wrong"):
@@ -214,3 +227,17 @@ def test_a_step_of_ones_own_needs_data(tmp_path, monkeypatch):
     # Said in a file, it is said.
     Path("pyscale.toml").write_text('data = "theirs.tif"\n')
     assert settings_for(step, {}).data == "theirs.tif"
+
+
+def test_checks_of_a_stage_are_told_its_tolerance(make, tmp_path):
+    run = RunFolder.create(tmp_path / "run", make(tolerance={"segment": 0.5}))
+    writer = TaskWriter(run, NativeRuntime())
+    told = {}
+    for trial in run.plan.trials:
+        if "check" in trial.tasks:
+            run.trial(trial).mkdir(parents=True)
+            writer.write_spec(trial, "check")
+            spec = json.loads((run.task(trial, "check") / SPEC_FILE).read_text())
+            told[trial.stage] = spec["tolerance"]
+    assert told["segment"] == 0.5
+    assert {*told.values()} == {0.5, None}

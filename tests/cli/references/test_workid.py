@@ -48,6 +48,7 @@ def test_other_bytes_parameters_stages_or_scaling_are_other_work(id_of, tmp_path
         id_of(other),
         id_of(as_large),
         id_of(stages={"segment": {"min_size_px": 16}}),
+        id_of(tolerance={"segment": 0.5}),
         id_of(only=("register_denoise",)),
         id_of(scaling="weak"),
     ]
