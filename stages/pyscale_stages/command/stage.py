@@ -173,7 +173,7 @@ STAGE = Stage(
     merge=merge,
     check=check,
     method=method,
-    resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
+    resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     sharing=sharing,
     is_compared=lambda params: params.check != "none",
     runs_outside=True,

@@ -29,7 +29,7 @@ from pyscale_stages.movieformats.mrc import HEADER_BYTES
 SHARED_MEMORY = Path("/dev/shm")
 BLOCK_BYTES = 4 << 20
 """Asked of the kernel by one read."""
-_POPULATE = getattr(mmap, "MAP_POPULATE", 0)
+_POPULATE = mmap.MAP_POPULATE
 """Fills in the page table at once: faults would else be counted as decoding."""
 Frame = npt.NDArray[Any]
 Decoder = Callable[[Frame], object]

@@ -40,7 +40,7 @@ def _of_transfer(direction: transfers.Direction, *, pinned: bool) -> Kernel:
         "B",
         transfers.moved_bytes,
         partial(transfers.prepare, direction=direction, pinned=pinned),
-        why_not=transfers.why_not_pinned if pinned else transfers.why_not_pageable,
+        why_not=transfers.why_not,
     )
 
 

@@ -25,7 +25,7 @@ STAGE = Stage(
     merge=later("machine.timingtable", "merge"),
     check=later("machine.agreement", "check"),
     method=method,
-    resources=Resources(cpus=2, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
+    resources=Resources(cpus=2, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="kernels",
     image=Image((*OF_EXTRA["kernels"], SCIPY), cuda=()),
     modules=("torch", "scipy.ndimage", "polars"),

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from pyscale_stages.kernels.params import NOT_APPLICABLE, KernelParams
+from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.work import NOTHING_TO_TRANSFER, Bench, Judgement, StepClock, Work
 
 Direction = Literal["host_to_device", "device_to_host"]
@@ -42,16 +42,9 @@ def moved_bytes(params: KernelParams) -> float:
     return float(sum(size * copies(size) for size in sizes(params)))
 
 
-def why_not_pageable(device: str) -> str:
+def why_not(device: str) -> str:
     """A processor has no other memory than the host's."""
     return NOTHING_TO_TRANSFER if device == "cpu" else ""
-
-
-def why_not_pinned(device: str) -> str:
-    """Only CUDA knows host memory that the device itself can read."""
-    if device == "mps":
-        return f"{NOT_APPLICABLE}an Apple GPU shares the host memory and has no pinned memory"
-    return why_not_pageable(device)
 
 
 def prepare(bench: Bench, *, direction: Direction, pinned: bool) -> Work[torch.Tensor]:
