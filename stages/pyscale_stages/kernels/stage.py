@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage
-from pyscale_stages.image import Image
+from pyscale_stages.declaration import Image
 from pyscale_stages.kernels.params import KernelParams, method
 from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.registry import later, place
