@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from pyscale_stages.inputfiles import files_of
+from pyscale_stages.framefiles import files_of
 from pyscale_stages.measure.pagecache import evict_all
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import stored_pages, write_movie, write_pages

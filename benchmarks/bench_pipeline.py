@@ -115,8 +115,8 @@ def script(movie: Path, folder: Path) -> None:
     from scipy.spatial import Delaunay
     from skimage.restoration import denoise_wavelet
 
-    from pyscale_stages.resources import embedded_model
     from pyscale_stages.segment.networks import Cellpose3Segmenter
+    from pyscale_stages.segment.params import embedded_model
 
     torch.set_num_threads(1)
     frames = tifffile.imread(movie).astype(np.float32)

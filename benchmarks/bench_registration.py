@@ -28,8 +28,8 @@ from scipy import ndimage
 from pyscale_stages.register_denoise import ants_calls, translation
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import Correction, is_doubtful
-from pyscale_stages.synth.drift import drift_path
 from pyscale_stages.synth.movie import SynthParams, render_frames
+from pyscale_stages.synth.params import drift_path
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SHIFTS = ((3.3, -1.7), (-5.25, 2.5), (7.6, 4.4), (0.5, -9.1))

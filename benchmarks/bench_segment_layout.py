@@ -17,10 +17,9 @@ import torch
 
 from paired import compare
 from pyscale_stages.movie import Movie
-from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment.calls import prepared_device
 from pyscale_stages.segment.models import Model, import_cellpose
-from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams, embedded_model
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
 
 RATIO = 1.3

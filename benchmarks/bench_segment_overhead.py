@@ -19,10 +19,9 @@ from cellpose.models import CellposeModel
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.movie import Movie
-from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment import calls
 from pyscale_stages.segment.networks import Cellpose3Segmenter
-from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams, embedded_model
 from pyscale_stages.segment.stage import STAGE
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
 from pyscale_stages.task import Task

@@ -19,10 +19,9 @@ from tempfile import TemporaryDirectory
 from paired import seconds
 from pyscale.analysis.intervals import median_interval
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment import calls
 from pyscale_stages.segment.models import Model, Segmenter, import_cellpose, installed_cellpose
-from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams, embedded_model
 from pyscale_stages.segment.parts import HOOKS, timed_parts
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
 

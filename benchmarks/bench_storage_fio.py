@@ -23,8 +23,8 @@ from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.storage.book import Book, Case, prepare
 from pyscale_stages.storage.params import Mode, StorageParams
+from pyscale_stages.storage.reading import ALIGNMENT_BYTES
 from pyscale_stages.storage.reads import (
-    alignment_of,
     random_order,
     read_at_random,
     read_sequentially,
@@ -84,7 +84,7 @@ def fio_in_order(book: Book, case: Case, stack: Stack) -> float:
 def fio_at_random(book: Book, case: Case, stack: Stack) -> float:
     """Let fio read particle after particle in the very order of `read_at_random`."""
     # In its own random order neighbours follow each other, which a disk reads faster.
-    alignment_bytes = alignment_of(stack.files[0]) if case.mode == "direct" else 1
+    alignment_bytes = ALIGNMENT_BYTES if case.mode == "direct" else 1
     names = [path.name for path in stack.files]
     lines = ["fio version 2 iolog"]
     lines += [f"{name} {action}" for action in ("add", "open") for name in names]

@@ -26,11 +26,10 @@ from scipy.ndimage import gaussian_filter
 from pyscale_stages.register_denoise.denoisers import denoise, import_denoiser
 from pyscale_stages.register_denoise.frames import as_dtype
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
-from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment import calls
 from pyscale_stages.segment.agreement import match_cells
 from pyscale_stages.segment.models import Model, import_cellpose
-from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams, embedded_model
 from pyscale_stages.synth.movie import SynthParams, render_frames
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

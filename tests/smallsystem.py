@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 from urllib.request import Request, urlopen
 
 from pyscale.images.catalog import ImageDefinition
-from pyscale_stages.image import Image
+from pyscale_stages.declaration import Image
 
 CONTACT = ImageDefinition("contact", "contact", Image(after_code="echo code >/after_code"))
 """An image that is built on the system."""

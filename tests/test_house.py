@@ -189,7 +189,7 @@ from pathlib import Path
 from pyscale.references.files import all_references
 from pyscale.resources import shipped
 from pyscale.validation.expected import load_expected
-from pyscale_stages.resources import embedded_model
+from pyscale_stages.segment.params import embedded_model
 assert load_settings().repeats == 6
 suites = {name: load_suite(name) for name in suite_names()}
 assert {'pipeline', 'device', 'system', 'validation'} <= suites.keys()

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, model_validator
 
-from pyscale_stages.image import Image
+from pyscale_stages.declaration import Image, Needs
+from pyscale_stages.declaration import Method as Method  # noqa: PLC0414 - what stages import from here
 from pyscale_stages.measured import Measured
-from pyscale_stages.method import Method as Method  # noqa: PLC0414 - what stages import from here
-from pyscale_stages.needs import Needs
 from pyscale_stages.reading import Reading
 from pyscale_stages.record import Amount, Bytes, Count, Finite, Sample, Seconds, Whole
 from pyscale_stages.record import Record as Record  # noqa: PLC0414 - what others import from here
@@ -44,7 +43,7 @@ Phase = Literal[
 ]
 PHASES: tuple[Phase, ...] = get_args(Phase)
 Verb = Literal["run", "merge", "check"]
-Device = Literal["cpu", "cuda", "mps"]
+Device = Literal["cpu", "cuda"]
 Sharing = Literal["windows", "threads", "ranks", "copies"]
 """Each worker has windows of its own; N are threads of one process, or ranks that meet and share
 one piece of work; or each does all of it."""

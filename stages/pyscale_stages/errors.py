@@ -83,11 +83,9 @@ _SAID_OF_DEVICE_MEMORY = (
     "CUDA out of memory",
     "CUDA error: out of memory",
     "CUBLAS_STATUS_ALLOC_FAILED",
-    "MPS backend out of memory",
 )
 """What torch says where a device's memory ran out; only its allocator has a class for it."""
 _DEVICE_TOTAL = re.compile(r"GPU (?P<index>\d+) has a total capacity of (?P<total>[\d.]+ \w+)")
-_MPS_TOTAL = re.compile(r"max allowed: (?P<total>[\d.]+ \w+)")
 _LOWER = (
     "lower batch_size or length_px, let fewer workers share one GPU, or take a GPU with more memory"
 )
@@ -99,13 +97,6 @@ def _device_memory_ran_out(error: BaseException) -> ResourceExhausted | None:
     of_torch = (kind.__module__, kind.__name__) == ("torch", "OutOfMemoryError")
     if not of_torch and not any(said in text for said in _SAID_OF_DEVICE_MEMORY):
         return None
-    if "MPS" in text:
-        of_mps = _MPS_TOTAL.search(text)
-        may_have = f", of which torch may have {of_mps['total']}," if of_mps else ""
-        return ResourceExhausted(
-            f"the memory of the Apple GPU{may_have} ran out: lower batch_size or length_px, or "
-            "let fewer workers share it"
-        )
     found = _DEVICE_TOTAL.search(text)
     name = _gpu_name(int(found["index"]) if found else 0)
     memory = f" ({found['total']})" if found else ""

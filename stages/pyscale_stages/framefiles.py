@@ -1,16 +1,23 @@
-"""Files of a folder that are the frames of a movie, one each, and what their names tell."""
+"""Files of a folder that are the frames of a movie, what their names tell, and all of an input."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from math import prod
 from pathlib import Path
+from typing import Literal
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.omezarr import files_at, is_zarr
+from pyscale_stages.reading import Reading
 from pyscale_stages.wording import plural
 
+OutputFormat = Literal["ome-tiff", "ome-zarr"]
+ENDINGS: dict[str, str] = {"ome-tiff": ".ome.tif", "ome-zarr": ".ome.zarr"}
+"""What names of outputs end with."""
 TIFF_SUFFIXES = (".tif", ".tiff")
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg")
 """Of pictures, which are frames where no TIFF is: previews often lie beside those."""
@@ -118,3 +125,61 @@ def _of_same_number(file: Path, place: int) -> str:
 def _starts_as(file: Path) -> str:
     stem = re.split(r"\d", file.stem)[0] or file.stem[:1]
     return f"{stem}*{file.suffix}"
+
+
+OF_MICROSCOPES = {
+    ".nd2": "Nikon ND2",
+    ".czi": "Zeiss CZI",
+    ".lif": "Leica LIF",
+    ".ims": "Imaris IMS",
+    ".oib": "Olympus OIB",
+    ".oif": "Olympus OIF",
+    ".vsi": "Olympus VSI",
+    ".dv": "DeltaVision DV",
+    ".zvi": "Zeiss ZVI",
+    ".stk": "MetaMorph STK",
+}
+OF_CAMERAS = {".mp4": "MP4", ".avi": "AVI", ".mov": "QuickTime", ".mkv": "Matroska", ".gif": "GIF"}
+
+
+def how_to_convert(path: Path) -> str | None:
+    """What a file is and what converts it, in a sentence; None for all other formats."""
+    # An OIF is a small file with a folder beside it, and all others are one file.
+    ending, stem = path.suffix.lower(), path.with_suffix("")
+    if ending in OF_MICROSCOPES:
+        words = ["bfconvert", "-bigtiff", "-series", "0", str(path), f"{stem}.ome.tif"]
+        return f"{path} is {OF_MICROSCOPES[ending]}: convert it by {shlex.join(words)}"
+    if ending in OF_CAMERAS:
+        frames = f"{stem}_frames"
+        words = ["ffmpeg", "-i", str(path), "-pix_fmt", "gray", f"{frames}/%06d.png"]
+        return (
+            f"{path} is {OF_CAMERAS[ending]} video: convert it by mkdir {shlex.quote(frames)} && "
+            f"{shlex.join(words)}"
+        )
+    return None
+
+
+ZARR = ".zarr"
+"""Ending of the name of an image that is a folder."""
+
+
+def files_of(path: Path, reading: Reading | None = None) -> list[Path]:
+    """The file, or the files of the folder with those of images that are folders, and tiles.
+
+    `reading`: of a movie, what of it is read; None where every file of a folder may be.
+    """
+    if not path.is_dir():
+        return [path, *_tiles_of(path)]
+    if path.suffix == ZARR or is_zarr(path):
+        return [*files_at(path, reading.level if reading is not None else None)]
+    if reading is not None and (frames := frame_files(path, reading.pattern)):
+        return sorted(frames)
+    entries = list(path.iterdir())
+    files = {entry for entry in entries if entry.is_file()}
+    tiles = {tile for file in files for tile in _tiles_of(file)}
+    chunks = {file for entry in entries if entry.suffix == ZARR for file in files_at(entry, None)}
+    return sorted(files | tiles | chunks)
+
+
+def _tiles_of(file: Path) -> list[Path]:
+    return [*files_at(file.with_suffix(""), None)] if file.suffix == ".mrxs" else []

@@ -1,12 +1,15 @@
-"""Axes of images that make up a movie, and the place of each frame, channel and plane."""
+"""What a file of images or an array holds, its axes, and the place of each frame and channel."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
 
@@ -111,3 +114,46 @@ def layout_of(
     if min(shape) < 1:
         raise BadInput(f"{path} holds no pixels (axes {axes}, shape {shape}): write it again")
     return Layout(axes, shape)
+
+
+Pixels = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Images of one file or array, as it describes itself."""
+
+    title: str
+    """Its format in words."""
+    files: tuple[Path, ...]
+    axes: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    image: int = 0
+    """Which of its images it is."""
+    n_images: int = 1
+    image_name: str = ""
+    channel_names: tuple[str, ...] = ()
+    missing: frozenset[int] = frozenset()
+    """Places of images that it declares and does not hold."""
+    level: str | None = None
+    """Path of the resolution level, where there are several."""
+    n_levels: int = 1
+
+
+class Reader(Protocol):
+    """A file or array that is open."""
+
+    contents: Contents
+
+    def read(
+        self,
+        layout: Layout,
+        frames: Sequence[int],
+        channels: Sequence[int],
+        planes: Sequence[int],
+    ) -> Pixels:
+        """Read images of consecutive frames: axes T, C, Z and those of an image."""
+
+    def close(self) -> None:
+        """Close what is open."""

@@ -7,8 +7,18 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from pyscale_stages.metric import SHARES, Derived, Metric
-from pyscale_stages.record import Amount, AtLeastOne, Bytes, Record, Sample, Seconds, Whole
+from pyscale_stages.record import (
+    SHARES,
+    Amount,
+    AtLeastOne,
+    Bytes,
+    Derived,
+    Metric,
+    Record,
+    Sample,
+    Seconds,
+    Whole,
+)
 from pyscale_stages.residency import CacheState
 
 WAITS = {

@@ -11,19 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from pyscale_stages.contents import Contents, Reader
-from pyscale_stages.contents import Pixels as Pixels  # noqa: PLC0414 - what stages import from here
-from pyscale_stages.conversion import how_to_convert
 from pyscale_stages.errors import BadInput, said_by
 from pyscale_stages.framefiles import (
     PICTURE_SUFFIXES,
     files_in,
     frame_files,
     gaps_in,
+    how_to_convert,
     refuse_several_stems,
 )
 from pyscale_stages.inventory import Inventory
-from pyscale_stages.layout import Layout, WrongAxes, layout_of
+from pyscale_stages.layout import Contents, Layout, Reader, WrongAxes, layout_of
+from pyscale_stages.layout import Pixels as Pixels  # noqa: PLC0414 - what stages import from here
 from pyscale_stages.omezarr import ZarrImage, is_zarr
 from pyscale_stages.reading import Reading
 from pyscale_stages.stillimages import StillImage

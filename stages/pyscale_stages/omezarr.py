@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyscale_stages.contents import Contents, Pixels
 from pyscale_stages.errors import BadInput
-from pyscale_stages.layout import OF_IMAGES, Layout
+from pyscale_stages.layout import OF_IMAGES, Contents, Layout, Pixels
 from pyscale_stages.reading import Reading
 from pyscale_stages.wording import plural
 

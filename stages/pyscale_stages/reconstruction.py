@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from pyscale_stages.metric import Metric
-from pyscale_stages.record import AtLeastOne, Bytes, Record, Sample, Seconds, Whole
+from pyscale_stages.record import AtLeastOne, Bytes, Metric, Record, Sample, Seconds, Whole
 
 Component = Literal["gradient", "denoiser", "communication", "gather", "barrier"]
 COMPONENTS: tuple[Component, ...] = get_args(Component)

@@ -24,8 +24,8 @@ from pyscale_stages.contract import (
     TaskSpec,
 )
 from pyscale_stages.errors import EXIT_FAILED, BadInput, MissingPart, as_stage_error
+from pyscale_stages.framefiles import files_of
 from pyscale_stages.hashing import sha256_of
-from pyscale_stages.inputfiles import files_of
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure import pagecache, stamp
 from pyscale_stages.measure.spans import SpanRecorder

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pyscale_stages.contents import Contents, Pixels
 from pyscale_stages.errors import BadInput
-from pyscale_stages.layout import Layout
+from pyscale_stages.layout import Contents, Layout, Pixels
 
 
 class StillImage:

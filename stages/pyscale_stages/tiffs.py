@@ -12,9 +12,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from pyscale_stages.contents import Contents, Pixels
 from pyscale_stages.errors import BadInput, said_by
-from pyscale_stages.layout import BY_AXES, Layout, WrongAxes
+from pyscale_stages.layout import BY_AXES, Contents, Layout, Pixels, WrongAxes
 from pyscale_stages.reading import Reading
 
 if TYPE_CHECKING:

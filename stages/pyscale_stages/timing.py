@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from pyscale_stages.metric import Metric
-from pyscale_stages.record import Amount, Count, Finite, Sample, Seconds, Whole
+from pyscale_stages.record import Amount, Count, Finite, Metric, Sample, Seconds, Whole
 from pyscale_stages.residency import CacheState
 
 TIMINGS = "timings.parquet"

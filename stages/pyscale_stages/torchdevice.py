@@ -15,14 +15,11 @@ from pyscale_stages.measure.gpus import cuda_version
 if TYPE_CHECKING:
     import torch
 
-_WAY_OUT = {
-    "cuda": "run on a node with an NVIDIA GPU, its driver and a CUDA build of torch",
-    "mps": "wait for a pyscale that runs on Macs",
-}
+_WAY_OUT = "run on a node with an NVIDIA GPU, its driver and a CUDA build of torch"
 _DRIVER_TOO_OLD = ("driver on your system is too old", "CUDA driver version is insufficient")
 _NO_KERNEL = "no kernel image is available for execution on the device"
 _TAKEN = "CUDA-capable device(s) is/are busy or unavailable"
-_BUILT_WITHOUT = ("Torch not compiled with CUDA enabled", "with arguments from the 'MPS' backend")
+_BUILT_WITHOUT = "Torch not compiled with CUDA enabled"
 
 
 def require_working(device: torch.device) -> None:
@@ -61,8 +58,8 @@ def _why_unusable(device: torch.device, said: str) -> tuple[str, str]:
     """Reason and remedy, both parts of a sentence, from what torch or a library below it said."""
     import torch
 
-    if any(text in said for text in _BUILT_WITHOUT):
-        return f"torch {torch.__version__} is built without it", _WAY_OUT[device.type]
+    if _BUILT_WITHOUT in said:
+        return f"torch {torch.__version__} is built without it", _WAY_OUT
     if any(text in said for text in _DRIVER_TOO_OLD):
         # As in "(found version 12040)", which is CUDA 12.4.
         found = re.search(r"found version (\d+)", said)
@@ -86,7 +83,7 @@ def _why_unusable(device: torch.device, said: str) -> tuple[str, str]:
             "let one worker use each GPU, start NVIDIA's MPS, or ask the "
             "administrator to set its compute mode to Default",
         )
-    return short(said), _WAY_OUT[device.type]
+    return short(said), _WAY_OUT
 
 
 def wait_for(device: torch.device) -> None:
@@ -95,22 +92,14 @@ def wait_for(device: torch.device) -> None:
         return
     import torch
 
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    elif device.type == "mps":
-        torch.mps.synchronize()
+    torch.cuda.synchronize(device)
 
 
 def held_bytes(device: torch.device) -> int | None:
     """Most memory of the device that torch has held for this process; None on a CPU."""
-    # Of Apple's GPU torch tells what it holds now, which it keeps: after a call, the most of it.
     import torch
 
-    if device.type == "cuda":
-        return torch.cuda.max_memory_reserved(device)
-    if device.type == "mps":
-        return torch.mps.driver_allocated_memory()
-    return None
+    return torch.cuda.max_memory_reserved(device) if device.type == "cuda" else None
 
 
 def give_memory_back(device: torch.device) -> None:
@@ -120,8 +109,6 @@ def give_memory_back(device: torch.device) -> None:
     if device.type == "cuda":
         with torch.cuda.device(device):
             torch.cuda.empty_cache()
-    elif device.type == "mps":
-        torch.mps.empty_cache()
 
 
 _OPERATORS = ("nms", "qnms")

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.contents import Pixels
 from pyscale_stages.errors import BadInput
+from pyscale_stages.framefiles import ENDINGS
+from pyscale_stages.layout import Pixels
 from pyscale_stages.movie import Movie
 from pyscale_stages.omezarr import METADATA
-from pyscale_stages.outputformat import ENDINGS
 from pyscale_stages.reading import Reading
 
 LEVEL = "0"

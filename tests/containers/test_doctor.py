@@ -3,7 +3,7 @@
 import pytest
 
 from pyscale_stages.measure.gpus import gpu_present
-from pyscale_stages.resources import embedded_model
+from pyscale_stages.segment.params import embedded_model
 
 SEGMENT = """
 name = "part"

@@ -17,8 +17,7 @@ from pyscale.analysis.declared import declared
 from pyscale.analysis.intervals import median_interval, median_with_ends, with_ends
 from pyscale.analysis.schema import REAL, Schema, columns, ends_of
 from pyscale.analysis.workers import sum_if_all
-from pyscale_stages.metric import Derived, OverRanks, OverTrials
-from pyscale_stages.record import Record
+from pyscale_stages.record import Derived, OverRanks, OverTrials, Record
 
 Exprs = Sequence[pl.Expr]
 

@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import BaseModel
 
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema
-from pyscale_stages.metric import SHARES, Metric
+from pyscale_stages.record import SHARES, Metric
 
 _KINDS: dict[Any, pl.DataType] = {
     int: WHOLE,

@@ -60,8 +60,6 @@ def emit(
             "--emit needs --workers, e.g. 1,4: the number of workers cannot come from the "
             "cores of this machine"
         )
-    if "mps" in {settings.device, *settings.grid.get("device", ())}:
-        raise UserError("--device mps is not available on clusters: use --device cuda or cpu")
     plan = plan_run(suite, settings, only, accept_terms=accept_terms, scripts_for=site)
     # Of another scheduler's GPUs its file says enough in {gpus}.
     on_site = () if site.scheduler else warn_of_no_gpus(plan, site)

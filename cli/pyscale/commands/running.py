@@ -27,7 +27,6 @@ from pyscale.measuring.here import Here
 from pyscale.measuring.holding import Holder
 from pyscale.measuring.queued import Queued
 from pyscale.measuring.work import executor_here, work
-from pyscale.planning.gridaxes import DEVICE
 from pyscale.planning.joboptions import warn_of_no_gpus
 from pyscale.planning.placement import local_placement
 from pyscale.planning.plan import Plan
@@ -316,8 +315,6 @@ def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:
         raise UserError("--at-most stands in place of --repeats: give one of them")
     if settings.until and not settings.at_most:
         raise UserError("--until needs to know how long it may take: add --at-most, as in 30min")
-    if settings.executor != "local" and "mps" in {settings.device, *settings.grid.get(DEVICE, ())}:
-        raise UserError("--device mps is not available on clusters: use --device cuda or cpu")
 
 
 def warn_of_sharing(plan: Plan) -> None:

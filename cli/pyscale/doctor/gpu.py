@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -30,8 +29,6 @@ def devices(plan: Plan) -> Iterator[Finding]:
         yield found
         if found.status == "ok":
             yield from torch_without_cuda(plan)
-    if "mps" in asked:
-        yield _mps()
 
 
 def _cuda() -> Finding:
@@ -57,15 +54,6 @@ def _cuda() -> Finding:
             "unset it, or ask the batch system for a GPU",
         )
     return ok("gpu.device", "", f"{said}; {len(seen)} for this process")
-
-
-def _mps() -> Finding:
-    return problem(
-        "gpu.device",
-        "",
-        f"this is {platform.system()} on {platform.machine()}, and no Mac can run tasks yet",
-        "use another --device",
-    )
 
 
 def torch_without_cuda(plan: Plan) -> Iterator[Finding]:

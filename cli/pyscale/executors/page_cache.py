@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from pyscale.store.records import TrialCache
-from pyscale_stages.inputfiles import files_of
+from pyscale_stages.framefiles import files_of
 from pyscale_stages.measure import pagecache
 from pyscale_stages.reading import Reading
 from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState

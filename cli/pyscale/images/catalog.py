@@ -13,8 +13,8 @@ from typing import Literal
 from pyscale.errors import UserError
 from pyscale.resources import shipped
 from pyscale_stages.contract import Device, Stage, StageParams
+from pyscale_stages.declaration import Image
 from pyscale_stages.errors import MissingPart
-from pyscale_stages.image import Image
 from pyscale_stages.libraries import IN_EVERY_IMAGE
 from pyscale_stages.registry import load_stage, others_stages, stage_names
 from pyscale_stages.wording import did_you_mean

@@ -15,7 +15,7 @@ from pyscale.images.catalog import ImageDefinition, folder_of_another
 from pyscale.resources import shipped
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.registry import load_stage, others_stages
-from pyscale_stages.resources import MODEL_FOLDERS
+from pyscale_stages.segment.params import MODEL_FOLDERS
 
 CORE_FOLDERS = ("measure",)
 """Folders of `pyscale_stages` that every stage needs; `synth` makes movies, outside of images."""

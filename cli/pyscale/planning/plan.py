@@ -13,7 +13,7 @@ from pyscale.planning.sites import Site
 from pyscale.planning.suite import TRUTH, EntryName, Suite
 from pyscale.planning.traits import DATA
 from pyscale_stages.contract import Device, Record
-from pyscale_stages.inputfiles import files_of
+from pyscale_stages.framefiles import files_of
 from pyscale_stages.inventory import Inventory
 from pyscale_stages.reading import Reading
 from pyscale_stages.record import Whole

@@ -15,8 +15,8 @@ from pyscale.errors import UserError
 from pyscale.processes import ran
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
+from pyscale_stages.framefiles import files_of
 from pyscale_stages.hashing import sha256_of
-from pyscale_stages.inputfiles import files_of
 from pyscale_stages.reading import Reading
 
 PROVENANCE_FILE = "provenance.json"

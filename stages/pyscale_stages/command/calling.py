@@ -9,10 +9,8 @@ from tempfile import TemporaryDirectory
 
 from pyscale_stages.command.environment import environment_of, in_container, seen_inside
 from pyscale_stages.command.heard import Heard
-from pyscale_stages.command.params import CommandParams
-from pyscale_stages.command.placeholders import PARAMS, Value, filled
-from pyscale_stages.command.process import Call, run_command
-from pyscale_stages.command.together import run_as_rank
+from pyscale_stages.command.params import PARAMS, CommandParams, Value, filled
+from pyscale_stages.command.process import Call, run_as_rank, run_command
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import BadInput
 from pyscale_stages.layout import WrongAxes

@@ -12,8 +12,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from pyscale_stages.binds import OPTIONS, VARIABLE_PREFIX, task_binds
-from pyscale_stages.command.params import CommandParams
-from pyscale_stages.command.placeholders import fields_of
+from pyscale_stages.command.params import CommandParams, fields_of
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.hashing import sha256_of

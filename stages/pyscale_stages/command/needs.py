@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale_stages.command.environment import container_program, found_program, versions_of
-from pyscale_stages.command.params import SCRIPTS, CommandParams
-from pyscale_stages.command.placeholders import fields_of
+from pyscale_stages.command.params import SCRIPTS, CommandParams, fields_of
+from pyscale_stages.declaration import Needs
 from pyscale_stages.errors import BadInput
-from pyscale_stages.needs import Needs
 
 if TYPE_CHECKING:
     from pyscale_stages.trying import Trying

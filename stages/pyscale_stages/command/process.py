@@ -1,4 +1,4 @@
-"""Runs a command, hears what it says of its phases, and ends what it leaves running."""
+"""Runs a command, also as a rank, hears what it says of its phases, and ends what it leaves."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pyscale_stages.binds import HOME
 from pyscale_stages.command.heard import Heard
 from pyscale_stages.command.outside import FirstOpen, runs_in_container
 from pyscale_stages.errors import BadInput, MissingPart, StageError
+from pyscale_stages.ranks.meeting import Party
 from pyscale_stages.telling import TOLD_VARIABLE
 
 READ_ONLY = os.strerror(errno.EROFS)
@@ -207,3 +208,27 @@ def _why_not_started(error: OSError, program: str, folder: Path) -> StageError:
     if isinstance(error, PermissionError):
         return BadInput(f"{program!r} may not be run: make it executable (`chmod +x`)")
     return BadInput(f"{program!r} cannot be started ({error.strerror}): name a program")
+
+
+NOTHING_READ = "read_nothing"
+
+
+def run_as_rank(party: Party, call: Call) -> Heard:
+    """Run the command of this rank; where another rank ends badly, it is ended."""
+    running = Running(call)
+    with party.listening(running.end):
+        heard = running.follow()
+    why = running.why_failed()
+    # First, as a command that was ended for the sake of another rank has failed, too.
+    party.refuse_lost()
+    if why is not None:
+        raise StageError(why)
+    party.last_words[NOTHING_READ] = heard.read_nothing
+    return heard
+
+
+def await_others(party: Party) -> bool:
+    """Wait, as the first rank, until the commands of all have ended; whether none read an input."""
+    party.watch()
+    party.refuse_lost()
+    return all(told.get(NOTHING_READ, True) for told in (party.last_words, *party.heard))

@@ -21,6 +21,7 @@ from pyscale_stages.command.calling import (
 from pyscale_stages.command.environment import versions_of
 from pyscale_stages.command.needs import NEEDS
 from pyscale_stages.command.params import CommandParams, method, sharing
+from pyscale_stages.command.process import await_others
 from pyscale_stages.command.share import share_of
 from pyscale_stages.command.tables import appended, write_table
 from pyscale_stages.command.tiles import (
@@ -31,7 +32,6 @@ from pyscale_stages.command.tiles import (
     kept_shape,
     tiles_of,
 )
-from pyscale_stages.command.together import await_others
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.ranks.meeting import met
@@ -173,7 +173,7 @@ STAGE = Stage(
     merge=merge,
     check=check,
     method=method,
-    resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
+    resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     sharing=sharing,
     is_compared=lambda params: params.check != "none",
     runs_outside=True,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from pyscale_stages.contact.params import ContactParams
 from pyscale_stages.contact.pixels import HOW_TO_GET
 from pyscale_stages.contract import Device
+from pyscale_stages.declaration import Needs
 from pyscale_stages.errors import MissingPart
-from pyscale_stages.needs import Needs
 
 if TYPE_CHECKING:
     from pyscale_stages.trying import Trying

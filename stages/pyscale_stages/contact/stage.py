@@ -10,8 +10,8 @@ from pyscale_stages.contact.params import ContactParams, method
 from pyscale_stages.contact.pixels import LARGEST_CAPACITY
 from pyscale_stages.contact.tables import Tables, frame_tables, joined, merge, write
 from pyscale_stages.contract import Resources, Slot, Stage
+from pyscale_stages.declaration import Image
 from pyscale_stages.errors import BadInput
-from pyscale_stages.image import Image
 from pyscale_stages.libraries import OF_EXTRA, SCIPY, ZARR
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import mmap
 import os
-import shutil
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,16 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput, ResourceExhausted
-from pyscale_stages.measure.mounts import filesystem_of
-from pyscale_stages.movieformats.codecs import CodecName
+from pyscale_stages.movieformats.codecs import HEADER_BYTES, CodecName
 from pyscale_stages.movieformats.eer import PLACE_BITS, RUN_BITS
-from pyscale_stages.movieformats.mrc import HEADER_BYTES
+from pyscale_stages.wording import size_in_words
 
 SHARED_MEMORY = Path("/dev/shm")
 BLOCK_BYTES = 4 << 20
 """Asked of the kernel by one read."""
-_POPULATE = getattr(mmap, "MAP_POPULATE", 0)
-"""Fills in the page table at once: faults would else be counted as decoding."""
 Frame = npt.NDArray[Any]
 Decoder = Callable[[Frame], object]
 """Decodes one frame into given memory, which holds zeros."""
@@ -48,20 +44,19 @@ class Memory:
 @contextmanager
 def memory_for(size_bytes: int, folder: Path = SHARED_MEMORY) -> Iterator[Memory]:
     """Yield room for a file, without a name in /dev/shm or else in the process, with the reason."""
-    reason = _why_not(folder, size_bytes)
-    if not reason:
-        with TemporaryFile(dir=folder) as file:
-            try:
-                # Without pages of its own, writing to a full /dev/shm would kill the process.
-                os.posix_fallocate(file.fileno(), 0, size_bytes)
-            except OSError as error:
-                reason = f"{folder} is full: {error.strerror}"
-            else:
-                flags = mmap.MAP_SHARED | _POPULATE
-                yield Memory(mmap.mmap(file.fileno(), size_bytes, flags=flags), "")
-                return
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _POPULATE
-    yield Memory(mmap.mmap(-1, size_bytes, flags=flags), reason)
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(TemporaryFile(dir=folder))
+            # Without pages of its own, writing to a full /dev/shm would kill the process.
+            os.posix_fallocate(file.fileno(), 0, size_bytes)
+        except OSError as error:
+            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE
+            reason = f"{folder} has no room of {size_in_words(size_bytes)} ({error.strerror})"
+            yield Memory(mmap.mmap(-1, size_bytes, flags=flags), reason)
+        else:
+            # Faults would else be counted as decoding.
+            flags = mmap.MAP_SHARED | mmap.MAP_POPULATE
+            yield Memory(mmap.mmap(file.fileno(), size_bytes, flags=flags), "")
 
 
 def read_into(buffer: mmap.mmap, path: Path) -> None:
@@ -75,23 +70,6 @@ def read_into(buffer: mmap.mmap, path: Path) -> None:
                     f"{path} became shorter while it was read: check that nothing else writes it"
                 )
             done += count
-
-
-def _why_not(folder: Path, size_bytes: int) -> str:
-    if not folder.is_dir():
-        return f"{folder} does not exist"
-    if not os.access(folder, os.W_OK):
-        return f"{folder} is not writable"
-    kind = filesystem_of(folder).fs_type
-    if kind not in {"tmpfs", "ramfs"}:
-        return f"{folder} is on {kind}, which does not keep its files in memory"
-    free_bytes = shutil.disk_usage(folder).free
-    if free_bytes < size_bytes:
-        return (
-            f"{folder} has {free_bytes / 1e6:.3g} MB free, and the movie needs "
-            f"{size_bytes / 1e6:.3g} MB"
-        )
-    return ""
 
 
 @dataclass(frozen=True)

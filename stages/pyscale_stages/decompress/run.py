@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import mrcfile  # noqa: F401 - else its import would be taken for writing
+import imagecodecs  # noqa: F401 - else its import would be taken for writing
+import mrcfile  # noqa: F401 - as above
 import numpy.random  # noqa: F401 - as above
 import tifffile  # noqa: F401 - as above
 
@@ -36,17 +36,12 @@ from pyscale_stages.movieformats.codecs import (
     checksum_of,
     first_difference,
     sha256_of_frame,
-    why_not,
     write_movie_file,
 )
 from pyscale_stages.residency import CacheState, Residency
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
 from pyscale_stages.wording import plural
-
-# Without it, MRC and plain TIFF are still measured.
-with suppress(ImportError):
-    import imagecodecs  # noqa: F401
 
 LOWER = "measure smaller or fewer movies"
 """What makes the test smaller, for sentences on room."""
@@ -58,22 +53,17 @@ def run(task: Task[DecompressParams]) -> None:
     """Write a movie in each codec, and time how it is read and decoded."""
     params = task.params
     results = Results(task)
-    reasons = {name: why_not(name) for name in params.codecs}
-    for name, reason in reasons.items():
-        if reason:
-            results.cannot(name, reason)
-    present = [name for name, reason in reasons.items() if not reason]
     # The file of one codec and its decoded frames.
-    sizes = [(params.camera(name).pixels, CODECS[name]) for name in present]
+    sizes = [(params.camera(name).pixels, CODECS[name]) for name in params.codecs]
     needed = [pixels * (one.most_bytes_per_px + one.bytes_per_px) for pixels, one in sizes]
-    refuse_beyond_memory(max(needed, default=0), "decoding", "measure smaller or fewer frames")
+    refuse_beyond_memory(max(needed), "decoding", "measure smaller or fewer frames")
     place = place_of(task)
     refuse_lack_of_space({place: room_bytes(params)}, LOWER)
     with in_words(place, LOWER), scratch_folder(place, task.stage.name, task.warn) as folder:
         with task.span("write"):
             movies = {
                 name: write_movie_file(name, params.camera(name), task.spec.seed, folder)
-                for name in task.progress(present, len(present), "writing movies")
+                for name in task.progress(params.codecs, len(params.codecs), "writing movies")
             }
         _time_all(results, params, movies)
     write_results(task, timings_table(task.of(Timing)))

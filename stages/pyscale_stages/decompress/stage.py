@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage
+from pyscale_stages.declaration import Image
 from pyscale_stages.decompress.params import DecompressParams, method, room_bytes
-from pyscale_stages.image import Image
 from pyscale_stages.libraries import OF_EXTRA
 from pyscale_stages.registry import later, place
 from pyscale_stages.timing import TIMINGS, Timing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.kernels import allocation, engine, filters, fsc, picking, transfers
+from pyscale_stages.kernels import engine, filters, fsc, memory, picking
 from pyscale_stages.kernels.params import COMBINATIONS, Combination
 from pyscale_stages.kernels.work import STEPS, Kernel
 from pyscale_stages.timing import Bottleneck
@@ -32,15 +32,15 @@ def _of_mask(mask: fsc.Mask, *, noise_substituted: bool = False) -> Kernel:
     return Kernel(name, "fsc", "gpu", "map", lambda _params: 2.0, prepare)
 
 
-def _of_transfer(direction: transfers.Direction, *, pinned: bool) -> Kernel:
+def _of_transfer(direction: memory.Direction, *, pinned: bool) -> Kernel:
     return Kernel(
         f"{direction}_{'pinned' if pinned else 'pageable'}",
         "transfers",
         "pcie",
         "B",
-        transfers.moved_bytes,
-        partial(transfers.prepare, direction=direction, pinned=pinned),
-        why_not=transfers.why_not_pinned if pinned else transfers.why_not_pageable,
+        memory.moved_bytes,
+        partial(memory.prepare_transfer, direction=direction, pinned=pinned),
+        why_not=memory.why_not,
     )
 
 
@@ -71,7 +71,7 @@ KERNELS: tuple[Kernel, ...] = (
         "allocation",
         "B",
         lambda params: params.allocation_bytes,
-        allocation.prepare,
+        memory.prepare_allocation,
     ),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -13,17 +13,15 @@ from typing import Any
 import torch
 
 from pyscale_stages.contract import Device
-from pyscale_stages.errors import BadInput, ResourceExhausted, StageError, as_stage_error, short
+from pyscale_stages.errors import BadInput, ResourceExhausted, StageError, as_stage_error
 from pyscale_stages.kernels.catalog import chosen
-from pyscale_stages.kernels.params import LOWER, NOT_APPLICABLE, KernelParams
+from pyscale_stages.kernels.params import LOWER, KernelParams
 from pyscale_stages.kernels.work import Bench, Kernel, StepClock, Work, bottleneck_on
 from pyscale_stages.machine.place import in_words, place_of, scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
 from pyscale_stages.torchdevice import give_memory_back, held_bytes, require_working, wait_for
-
-_NAMES: Mapping[str, str | None] = {"cpu": None, "mps": "Apple GPU"}
 
 
 def run(task: Task[KernelParams]) -> None:
@@ -67,18 +65,17 @@ def _timings(
             for repeat in range(task.params.repeats):
                 yield from _repeat(task, device, kernel, work, repeat)
     except Exception as raised:
-        why_not = _why_it_cannot_run(raised, device)
+        why_not = _why_it_cannot_run(raised)
         if not why_not:
             raise
-        if not why_not.startswith(NOT_APPLICABLE):
-            task.warn(
-                f"{kernel.name} has no times from repeat {repeat} on: {why_not}",
-                "kernel-without-time",
-            )
+        task.warn(
+            f"{kernel.name} has no times from repeat {repeat} on: {why_not}",
+            "kernel-without-time",
+        )
         yield _timing(kernel, device, repeat, why_not=why_not)
 
 
-def _why_it_cannot_run(raised: Exception, device: torch.device) -> str:
+def _why_it_cannot_run(raised: Exception) -> str:
     """Why one test failed where the others need not; empty where the error concerns all."""
     if isinstance(raised, StageError | OSError):
         return ""
@@ -86,10 +83,6 @@ def _why_it_cannot_run(raised: Exception, device: torch.device) -> str:
     if isinstance(known, ResourceExhausted):
         # The sentence ends with the remedy of a stage that reads a movie.
         return f"{str(known).rpartition(': ')[0]}: give the test smaller sizes"
-    said = str(raised)
-    unknown_to_mps = device.type == "mps" and "MPS" in said
-    if device.type != "cpu" and (isinstance(raised, NotImplementedError) or unknown_to_mps):
-        return f"{NOT_APPLICABLE}torch cannot compute it on {device.type} ({short(said)})"
     return ""
 
 
@@ -159,7 +152,7 @@ def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.dev
     if kind != "cuda":
         if (wanted or 1) > 1:
             raise BadInput(
-                f"gpus is {wanted}, but torch supports only one {kind} device: leave gpus out"
+                f"gpus is {wanted}, but these tests run on the processor: leave gpus out"
             )
         found = [torch.device(kind)]
     else:
@@ -177,8 +170,7 @@ def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.dev
 def names_of(found: Sequence[torch.device]) -> list[str | None]:
     """What devices are called, equal ones with their numbers; a processor is None."""
     names = [
-        torch.cuda.get_device_name(device) if device.type == "cuda" else _NAMES[device.type]
-        for device in found
+        torch.cuda.get_device_name(device) if device.type == "cuda" else None for device in found
     ]
     return [
         f"{name} #{device.index}" if name and names.count(name) > 1 else name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage
-from pyscale_stages.image import Image
+from pyscale_stages.declaration import Image
 from pyscale_stages.kernels.params import KernelParams, method
 from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.registry import later, place
@@ -25,7 +25,7 @@ STAGE = Stage(
     merge=later("machine.timingtable", "merge"),
     check=later("machine.agreement", "check"),
     method=method,
-    resources=Resources(cpus=2, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
+    resources=Resources(cpus=2, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="kernels",
     image=Image((*OF_EXTRA["kernels"], SCIPY), cuda=()),
     modules=("torch", "scipy.ndimage", "polars"),

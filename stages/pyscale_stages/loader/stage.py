@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Slot, Stage
-from pyscale_stages.image import Image
+from pyscale_stages.declaration import Image
 from pyscale_stages.libraries import OF_EXTRA, ZARR
 from pyscale_stages.loader.needs import NEEDS
 from pyscale_stages.loader.params import LOADING, LoaderParams, folder_of_factory, method

@@ -77,9 +77,7 @@ def one_thread_per_core_first(cpus: list[int], folder: Path = _SYSTEM / "cpu") -
 
 def affinity() -> list[int]:
     """CPUs that the scheduler may put this process on, in rising order."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
+    return sorted(os.sched_getaffinity(0))
 
 
 def describe() -> Cpu:

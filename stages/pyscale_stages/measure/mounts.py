@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from pydantic import Field
@@ -44,8 +43,6 @@ class Filesystem(Record):
 
 def filesystem_of(path: Path) -> Filesystem:
     """Describe what a path, or its nearest parent, lies on, by the mount that the kernel names."""
-    if sys.platform != "linux":
-        return Filesystem(path=path, fs_type="unknown", reason="only Linux has /proc to look in")
     try:
         existing = path.absolute()
         while not existing.exists():

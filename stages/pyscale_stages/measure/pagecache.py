@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -213,8 +212,6 @@ def _sampled_if_unknown(file: _OpenFile) -> Residency:
 
 
 def _drop(file: _OpenFile) -> None:
-    if sys.platform != "linux":
-        raise _Unusable("only Linux can evict a file from the page cache")
     try:
         # The kernel drops clean pages alone.
         os.fsync(file.descriptor)
@@ -225,8 +222,6 @@ def _drop(file: _OpenFile) -> None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[_OpenFile]:
-    if sys.platform != "linux":
-        raise _Unusable("only Linux shows what is in the page cache")
     try:
         # A look at the kind comes first: opening a pipe would wait for its writer.
         if not stat.S_ISREG(path.stat().st_mode):

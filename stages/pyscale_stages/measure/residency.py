@@ -6,7 +6,6 @@ import ctypes
 import errno
 import mmap
 import os
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -133,8 +132,6 @@ def by_mincore(descriptor: int, size_bytes: int) -> int | None:
 def by_sampling(descriptor: int, size_bytes: int) -> int | None:
     """Estimate the bytes in the page cache from evenly spaced pages, by preadv2(RWF_NOWAIT)."""
     # It reads in what it finds absent: evict again afterwards. None where it is not supported.
-    if sys.platform != "linux":
-        return None
     if size_bytes == 0:
         return 0
     pages = -(-size_bytes // PAGE_BYTES)

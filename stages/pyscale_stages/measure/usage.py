@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import sys
 import threading
 from pathlib import Path
 from statistics import fmean
@@ -144,6 +143,4 @@ def peak_rss_bytes() -> int:
     for line in kernel_text(Path("/proc/self/status")).splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # Linux tells KiB, macOS bytes.
-    return peak if sys.platform == "darwin" else peak * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

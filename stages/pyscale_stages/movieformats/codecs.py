@@ -1,8 +1,9 @@
-"""The formats and codecs of movies, their availability here, and movies written in them."""
+"""The formats and codecs of movies, and movies written in them; TIFF and MRC are written here."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,9 +15,34 @@ import numpy.typing as npt
 
 from pyscale_stages.movieformats.counting import Camera, Frames, alike, counting_frames
 from pyscale_stages.movieformats.eer import write_eer
-from pyscale_stages.movieformats.mrc import write_mrc
 from pyscale_stages.timing import Bottleneck
 from pyscale_stages.wording import plural
+
+HEADER_BYTES = 1024
+
+
+def write_mrc(path: Path, frames: Frames) -> None:
+    """Write a movie as a stack of images; uint8 as uint16, because MRC has no unsigned byte."""
+    import mrcfile
+
+    frames = alike(frames)
+    with mrcfile.new(path, next(frames)[np.newaxis], overwrite=True) as file:
+        file.set_image_stack()
+        # Statistics would be another pass over the pixels.
+        file.reset_header_stats()
+        # Its label holds the time: the same frames would give another checksum each time.
+        file.header.label = b""
+        file.header.nlabl = 0
+        header, dtype = file.header.copy(), file.data.dtype
+    # mrcfile writes a movie from memory alone, or into a map, where a full disk kills the process.
+    with path.open("r+b") as file:
+        file.seek(0, os.SEEK_END)
+        for frame in frames:
+            file.write(frame.astype(dtype, copy=False).data)
+            header.nz += 1
+        file.seek(0)
+        file.write(header.tobytes())
+
 
 MovieFormat = Literal["mrc", "tiff", "eer"]
 TiffCodec = Literal["none", "lzw", "zlib", "zstd", "jpeg2000"]
@@ -56,8 +82,8 @@ class Codec:
     suffix: str
     write: Callable[[Path, Frames], None]
     format: MovieFormat
-    libraries: tuple[str, ...] = ()
-    """Names of the codec in imagecodecs, of which one is enough; none if frames lie as they are."""
+    bottleneck: Bottleneck = "cpu"
+    """What the speed of decoding most likely depends on."""
     prepare: Callable[[Counts], npt.NDArray[Any]] = np.asarray
     """Counts as the format keeps them."""
     bytes_per_px: int = 1
@@ -65,14 +91,9 @@ class Codec:
     most_bytes_per_px: int = 1
     """Most that a pixel takes in a file."""
 
-    @property
-    def bottleneck(self) -> Bottleneck:
-        """What the speed of decoding most likely depends on."""
-        return "cpu" if self.libraries else "memory"
 
-
-def _tiff(codec: TiffCodec, *libraries: str) -> Codec:
-    return Codec(".tif", partial(write_tiff, codec=codec), format="tiff", libraries=libraries)
+def _tiff(codec: TiffCodec, bottleneck: Bottleneck = "cpu") -> Codec:
+    return Codec(".tif", partial(write_tiff, codec=codec), format="tiff", bottleneck=bottleneck)
 
 
 CODECS: dict[CodecName, Codec] = {
@@ -81,20 +102,20 @@ CODECS: dict[CodecName, Codec] = {
         ".mrc",
         write_mrc,
         format="mrc",
+        bottleneck="memory",
         prepare=lambda counts: counts.astype(np.uint16),
         bytes_per_px=2,
         most_bytes_per_px=2,
     ),
-    "tiff_none": _tiff("none"),
-    "tiff_lzw": _tiff("lzw", "LZW"),
-    "tiff_zlib": _tiff("zlib", "DEFLATE", "ZLIB"),
-    "tiff_zstd": _tiff("zstd", "ZSTD"),
-    "tiff_jpeg2000": _tiff("jpeg2000", "JPEG2K"),
+    "tiff_none": _tiff("none", "memory"),
+    "tiff_lzw": _tiff("lzw"),
+    "tiff_zlib": _tiff("zlib"),
+    "tiff_zstd": _tiff("zstd"),
+    "tiff_jpeg2000": _tiff("jpeg2000"),
     "eer": Codec(
         ".eer",
         write_eer,
         format="eer",
-        libraries=("EER",),
         # It has room for one electron on a pixel of a frame.
         prepare=lambda counts: counts.clip(max=1),
         # An electron takes 11 bits.
@@ -102,22 +123,6 @@ CODECS: dict[CodecName, Codec] = {
     ),
 }
 assert tuple(CODECS) == get_args(CodecName)
-
-
-def why_not(name: CodecName) -> str:
-    """Say why a codec cannot run in this installation; nothing where it can."""
-    libraries = CODECS[name].libraries
-    if not libraries:
-        return ""
-    try:
-        import imagecodecs
-    except ImportError:
-        return f"{name} needs imagecodecs, which is not installed here"
-    # A build without a codec has the name and says so, or lacks the name.
-    if any(getattr(getattr(imagecodecs, one, None), "available", False) for one in libraries):
-        return ""
-    version = imagecodecs.__version__
-    return f"imagecodecs {version} of this installation lacks {' and '.join(libraries)}"
 
 
 @dataclass

@@ -40,7 +40,6 @@ def interface_towards(networks: Sequence[str]) -> Iterator[None]:
             )
         yield
     elif len(set(networks)) == 1:
-        # Linux calls it lo, macOS lo0.
         loopback = next((name for name in present if name.startswith("lo")), None)
         if loopback is None:
             raise BadInput(

@@ -106,11 +106,6 @@ def backend_of(kind: Device) -> str:
 def prepared(kind: Device, rank: int, threads: int) -> torch.device:
     """Set torch up for one rank, with unshortened single precision, and return its device."""
     # `rank`, of all ranks, tells which visible GPU is its own where no scheduler does.
-    if kind == "mps":
-        raise BadInput(
-            "reconstruct cannot run on the device mps, because torch exchanges nothing between "
-            "such devices: use --device cpu or cuda"
-        )
     torch.set_num_threads(threads)
     # With TF32 no two ways to compute would agree to 1e-6.
     torch.backends.cuda.matmul.allow_tf32 = False

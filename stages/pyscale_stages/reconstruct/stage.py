@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage
-from pyscale_stages.image import Image
+from pyscale_stages.declaration import Image
 from pyscale_stages.libraries import OF_EXTRA
 from pyscale_stages.reconstruct.needs import NEEDS
 from pyscale_stages.reconstruct.params import IMAGE, ReconstructParams, method, weights_file

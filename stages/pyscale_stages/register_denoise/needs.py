@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyscale_stages.needs import Needs
+from pyscale_stages.declaration import Needs
 
 if TYPE_CHECKING:
     from pyscale_stages.trying import Trying

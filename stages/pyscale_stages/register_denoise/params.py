@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from pyscale_stages.contract import Device, Method, StageParams
-from pyscale_stages.outputformat import OutputFormat
+from pyscale_stages.framefiles import OutputFormat
 
 Iterations = tuple[Annotated[int, Field(ge=0, le=100_000)], ...]
 

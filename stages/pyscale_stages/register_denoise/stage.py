@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 
 from pyscale_stages.contract import Slot, Stage
+from pyscale_stages.declaration import Image
 from pyscale_stages.errors import BadInput
-from pyscale_stages.image import Image
+from pyscale_stages.framefiles import ENDINGS
 from pyscale_stages.libraries import OF_EXTRA, SCIPY, ZARR
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import PackedFrames, stored_pages, write_pages
-from pyscale_stages.outputformat import ENDINGS
 from pyscale_stages.parquet import write_tables
 from pyscale_stages.register_denoise.agreement import check
 from pyscale_stages.register_denoise.ants_calls import is_here, set_seed

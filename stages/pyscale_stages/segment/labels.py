@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.framefiles import ENDINGS
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import PackedFrames, stored_pages, write_pages
-from pyscale_stages.outputformat import ENDINGS
 from pyscale_stages.segment.models import Labels
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task

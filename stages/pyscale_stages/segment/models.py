@@ -22,8 +22,7 @@ from pyscale_stages.errors import BadInput, MissingPart, said_by
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.spans import CONTAINER_VARIABLE
 from pyscale_stages.movie import Pixels
-from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams, embedded_model
 from pyscale_stages.wording import did_you_mean
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyscale_stages.needs import Needs
+from pyscale_stages.declaration import Needs
 from pyscale_stages.segment import models
 from pyscale_stages.segment.params import SegmentParams
 

@@ -1,4 +1,4 @@
-"""Parameters of the segmentation."""
+"""Parameters of the segmentation, and where the embedded models lie."""
 
 from __future__ import annotations
 
@@ -8,8 +8,25 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from pyscale_stages.contract import Device, Method, StageParams
-from pyscale_stages.outputformat import OutputFormat
-from pyscale_stages.resources import embedded_model
+from pyscale_stages.errors import MissingPart
+from pyscale_stages.framefiles import OutputFormat
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+MODEL_FOLDERS = (_PACKAGE / "resources" / "models", _PACKAGE.parents[1] / "config" / "models")
+"""Where the embedded models lie: in an installed wheel, and in a checkout."""
+
+
+def embedded_model(name: str) -> Path:
+    """Weights file of a model that ships with pyscale, by its name, which is the file's stem."""
+    for folder in MODEL_FOLDERS:
+        path = folder / f"{name}.pt"
+        if path.is_file():
+            return path
+    raise MissingPart(
+        f"the embedded model {name!r} is missing from this installation: install pyscale again, "
+        "or train the model with `make model` in a checkout"
+    )
+
 
 EMBEDDED_MODEL = "pyscale-tiny"
 EMBEDDED_PURPOSE = "a small nuclei model, for timing and for nuclei"

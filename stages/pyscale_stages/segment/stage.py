@@ -7,12 +7,12 @@ from itertools import chain
 import numpy as np
 
 from pyscale_stages.contract import Resources, Slot, Stage
+from pyscale_stages.declaration import Image
 from pyscale_stages.errors import BadInput
-from pyscale_stages.image import Image
+from pyscale_stages.framefiles import ENDINGS
 from pyscale_stages.libraries import OF_EXTRA, SCIPY, TORCH, ZARR
 from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.outputformat import ENDINGS
 from pyscale_stages.registry import later
 from pyscale_stages.segment import models
 from pyscale_stages.segment.calls import ModelCalls
@@ -162,7 +162,7 @@ STAGE = Stage(
     merge=merge,
     check=later("segment.agreement", "check"),
     method=method,
-    resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
+    resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="segment",
     modules=("torch", "cellpose", "cv2", "fastremap"),
     folders=("truth",),

@@ -16,7 +16,6 @@ from pathlib import Path
 
 ALIGNMENT_BYTES = 4096
 """Offsets, lengths and addresses of O_DIRECT are multiples of a disk's block, at most this."""
-SMALLEST_BLOCK_BYTES = 512
 Take = Callable[[memoryview], object]
 
 
@@ -33,9 +32,7 @@ class Piece:
 class Reader:
     """Reads by `preadv` into a touched and aligned buffer; `direct` by O_DIRECT."""
 
-    def __init__(
-        self, largest_bytes: int, *, direct: bool = False, alignment_bytes: int = ALIGNMENT_BYTES
-    ) -> None:
+    def __init__(self, largest_bytes: int, *, direct: bool = False) -> None:
         # An anonymous map begins at a page, which bytearray does not. A shared one, which is
         # Python's choice, lies in a tmpfs, where direct reads end about a tenth later.
         kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
@@ -44,7 +41,6 @@ class Reader:
         pages.write(bytes(len(pages)))
         self._buffer = memoryview(pages)
         self._direct = direct
-        self._alignment_bytes = alignment_bytes
 
     def stream(self, path: Path, block_bytes: int, take: Take | None = None) -> int:
         """Read a file from end to end by blocks, and say its bytes; to `take` them takes time."""
@@ -86,9 +82,9 @@ class Reader:
         """Offset and memory of a read, and where in it the piece begins and ends."""
         if not self._direct:
             return piece.offset_bytes, [self._buffer[: piece.length_bytes]], 0, piece.length_bytes
-        lead = piece.offset_bytes % self._alignment_bytes
+        lead = piece.offset_bytes % ALIGNMENT_BYTES
         wanted = lead + piece.length_bytes
-        whole = self._buffer[: _up(wanted, self._alignment_bytes)]
+        whole = self._buffer[: _up(wanted)]
         return piece.offset_bytes - lead, [whole], lead, wanted
 
     def _read_on(
@@ -111,5 +107,5 @@ class Reader:
             os.close(descriptor)
 
 
-def _up(length_bytes: int, block_bytes: int = ALIGNMENT_BYTES) -> int:
-    return -(-length_bytes // block_bytes) * block_bytes
+def _up(length_bytes: int) -> int:
+    return -(-length_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import zlib
 from collections.abc import Callable
@@ -13,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import StageError
-from pyscale_stages.measure import pagecache
 from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.storage.book import (
     Book,
@@ -23,7 +21,7 @@ from pyscale_stages.storage.book import (
     prepare,
     resident_bytes,
 )
-from pyscale_stages.storage.reading import ALIGNMENT_BYTES, SMALLEST_BLOCK_BYTES, Piece, Reader
+from pyscale_stages.storage.reading import ALIGNMENT_BYTES, Piece, Reader
 from pyscale_stages.storage.testfiles import Stack, checksum
 
 IN_MEMORY = {"tmpfs", "ramfs", "hugetlbfs"}
@@ -90,9 +88,7 @@ def read_at_random(book: Book, case: Case, stack: Stack) -> None:
     length_bytes = book.params.particle_bytes
     order = random_order(book, case, stack)
     pieces = [stack.pieces[index] for index in order]
-    direct = case.mode == "direct" and not why_not_direct(stack.files[0])
-    alignment_bytes = alignment_of(stack.files[0]) if direct else 1
-    reader = Reader(length_bytes, direct=direct, alignment_bytes=alignment_bytes)
+    reader = Reader(length_bytes, direct=case.mode == "direct")
 
     def read() -> Read:
         total_ns, latency_ns = reader.pick(stack.files, pieces)
@@ -102,8 +98,6 @@ def read_at_random(book: Book, case: Case, stack: Stack) -> None:
             "block_bytes": float(length_bytes),
             "reads_per_s": len(pieces) / wall_s,
         }
-        if direct:
-            details["alignment_bytes"] = float(alignment_bytes)
         return Read(wall_s, len(pieces) * length_bytes, details | latency_details(latency_ns))
 
     def verify() -> int:
@@ -148,33 +142,11 @@ def why_not_direct(path: Path) -> str:
     fs_type = filesystem_of(path).fs_type
     if fs_type in IN_MEMORY:
         return f"{fs_type} keeps its files in memory, so there is no cache to bypass"
-    if not hasattr(os, "O_DIRECT"):
-        return "this operating system has no O_DIRECT"
     try:
-        _read_block(path, ALIGNMENT_BYTES)
+        Reader(ALIGNMENT_BYTES, direct=True).pick([path], [Piece(0, 0, 1)])
     except FileNotFoundError:
         # A file that is gone says nothing of O_DIRECT.
         raise
     except OSError as error:
         return f"the filesystem refuses O_DIRECT ({error.strerror})"
     return ""
-
-
-def alignment_of(path: Path) -> int:
-    """Find the size of blocks that a file can be read in directly: a sector's, or a page's."""
-    # A filesystem of larger blocks may read a sector through the page cache, and leave it there.
-    pagecache.evict(path)
-    try:
-        _read_block(path, SMALLEST_BLOCK_BYTES)
-    except FileNotFoundError:
-        raise
-    except OSError:
-        return ALIGNMENT_BYTES
-    return ALIGNMENT_BYTES if pagecache.probe(path).resident_bytes else SMALLEST_BLOCK_BYTES
-
-
-def _read_block(path: Path, block_bytes: int) -> None:
-    # Not the first block, which is aligned to blocks of any size.
-    inside = block_bytes if path.stat().st_size > block_bytes else 0
-    reader = Reader(block_bytes, direct=True, alignment_bytes=block_bytes)
-    reader.pick([path], [Piece(0, inside, 1)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage, Surroundings
-from pyscale_stages.image import Image
+from pyscale_stages.declaration import Image
 from pyscale_stages.libraries import OF_EXTRA
 from pyscale_stages.registry import later, place
 from pyscale_stages.storage.params import StorageParams, method, room_bytes

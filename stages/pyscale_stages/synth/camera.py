@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.synth.cells import Cells
-from pyscale_stages.synth.drift import random_stream
-from pyscale_stages.synth.params import SynthParams
+from pyscale_stages.synth.params import SynthParams, random_stream
 from pyscale_stages.synth.shapes import Coverage, Labels
 
 TEXTURE_SIDE = 256

@@ -16,8 +16,7 @@ from pyscale_stages.synth.cells import (
     radius_px,
     with_looks,
 )
-from pyscale_stages.synth.drift import random_stream
-from pyscale_stages.synth.params import SynthParams
+from pyscale_stages.synth.params import SynthParams, random_stream
 
 SAME_TYPE_SPACING = 0.92
 OTHER_TYPE_SPACING = 0.88

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyscale_stages.needs import Needs
+from pyscale_stages.declaration import Needs
 from pyscale_stages.track import jvm
 from pyscale_stages.track.params import TrackParams
 

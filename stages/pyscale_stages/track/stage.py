@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from pyscale_stages.contract import Slot, Stage
+from pyscale_stages.declaration import Image
 from pyscale_stages.errors import BadInput
-from pyscale_stages.image import Image
 from pyscale_stages.libraries import OF_EXTRA, SCIPY, ZARR
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task

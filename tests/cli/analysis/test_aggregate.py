@@ -11,8 +11,7 @@ from pydantic import Field
 
 from pyscale.analysis.aggregate import over_ranks, over_trials
 from pyscale.analysis.declared import row_of, schema_of
-from pyscale_stages.metric import Derived, Metric
-from pyscale_stages.record import Bytes, Record, Seconds
+from pyscale_stages.record import Bytes, Derived, Metric, Record, Seconds
 
 
 class Found(Record):

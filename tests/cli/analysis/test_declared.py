@@ -8,8 +8,7 @@ import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.declared import row_of, schema_of
-from pyscale_stages.metric import Metric
-from pyscale_stages.record import Bytes, Record, Seconds
+from pyscale_stages.record import Bytes, Metric, Record, Seconds
 
 
 class Pass(Record):

@@ -136,11 +136,6 @@ def test_a_part_that_parameters_ask_for_and_that_is_absent_ends_the_run(
     assert set(problems(make(stages={stage: params}))) == {("stage.works", stage)}
 
 
-@pytest.mark.skipif(sys.platform == "darwin", reason="this is a Mac")
-def test_a_device_of_another_machine_ends_the_run(make):
-    assert set(problems(make(device="mps"))) == {("gpu.device", "")}
-
-
 def test_a_full_disk_ends_the_run_as_a_resource_and_little_room_is_a_warning(make, small_disk):
     disk = small_disk("size=64k")
     (disk / "filler").write_bytes(b"x" * (64 << 10))

@@ -18,7 +18,7 @@ from pyscale.findings import Finding
 from pyscale.planning.plan import Trial
 from pyscale_stages import trying
 from pyscale_stages.commandline import THREAD_VARIABLES
-from pyscale_stages.needs import Needs
+from pyscale_stages.declaration import Needs
 from pyscale_stages.registry import load_stage
 
 STAND_INS = Path(__file__).resolve().parents[2] / "stages" / "track" / "trackmate_standin"
@@ -152,7 +152,7 @@ def test_weights_that_are_absent_are_a_problem_before_anything_is_fetched(
 def test_copies_of_the_weights_are_looked_at_and_crops_of_the_real_frames_are_not(
     ask_segment, tmp_path
 ):
-    from pyscale_stages.resources import embedded_model
+    from pyscale_stages.segment.params import embedded_model
 
     assert ask_segment({"length_px": 2016})["works"].status == "ok"
     original = embedded_model("pyscale-tiny")

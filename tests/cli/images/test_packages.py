@@ -15,7 +15,7 @@ from refusals import refused
 STAGE = """
 from dataclasses import replace
 from pyscale_stages.contact.stage import STAGE as CONTACT
-from pyscale_stages.image import Image
+from pyscale_stages.declaration import Image
 
 STAGE = replace(CONTACT, name="edges", image=Image(("scipy>=1.14.1",), debian=("fio",)))
 """

@@ -7,7 +7,7 @@ from pyscale.planning.grid import is_of, unfolded
 from pyscale.planning.suite import Suite, load_suite, suite_names
 from refusals import refused
 
-ON_MPS = {"inputs": {"labels": "movie"}, "grid": {"device": ["cpu", "mps"]}}
+ON_CUDA = {"inputs": {"labels": "labels"}, "grid": {"device": ["cpu", "cuda"]}}
 OTHER = {"stage": "segment", "inputs": {"frames": "movie"}}
 GRID = {"length_px": [224, "full"], "device": ["cpu", "cuda"], "batch_size": [8]}
 
@@ -127,7 +127,7 @@ ALONE = {"versus": None, "against": None}
     ("of", "chosen"),
     [
         pytest.param(
-            suite({}, **ALONE, stages={"contact": ON_MPS}), {}, id="mps: contact computes only on"
+            suite({}, **ALONE, stages={"track": ON_CUDA}), {}, id="cuda: track computes only on"
         ),
         pytest.param(suite(), {"lenght_px": (1,)}, id="unknown grid axis lenght_px"),
         pytest.param("pipeline", {"device": ("cpu",)}, id="the suite pipeline has no grid"),

@@ -60,7 +60,7 @@ class TestOfAGrid:
         }
         assert {plan.threads_of(t) for t in plan.trials} == {3}
         # The run is called by the device beside the CPU.
-        assert sweep({"device": ["cpu", "mps"]}).settings["device"] == "mps"
+        assert sweep({"device": ["cpu", "cuda"]}).settings["device"] == "cuda"
         assert sweep({"device": ["cpu"]}, device="cuda").settings["device"] == "cpu"
 
     def test_what_measures_the_node_on_a_gpu_moves_no_stage_there(self, make_of):

@@ -44,7 +44,6 @@ def test_what_was_held_and_paid_is_told_as_far_as_it_is_known(tmp_path, new_run)
     [
         ({"device": "cpu"}, 2, 0),
         ({"device": "cuda"}, 2, 1),
-        ({"device": "mps"}, 2, 1),
         ({"oversubscribed": True}, None, None),
     ],
 )

@@ -25,13 +25,11 @@ def with_value(value, dtype):
         ([frames(), frames(shape=(9, 12))], {}),
         ([frames(), frames(np.float64)], {}),
         ([frames()], {"kernel_cache": "shared"}),
-        # With kernels of the home folder: else this process keeps none from here on.
-        ([frames()], {"device": "mps", "kernel_cache": "user"}),
         ([frames()], {"device": "cuda", "backend": "numpy"}),
     ],
     ids=[
         *("negative", "empty", "mask", "other frames", "another size", "floats"),
-        *("value", "device", "backend"),
+        *("value", "backend"),
     ],
 )
 def test_no_labels_two_movies_that_differ_and_a_wrong_task_are_refused(

@@ -32,7 +32,7 @@ def test_every_test_says_how_much_it_does():
 @pytest.mark.parametrize("tag", get_args(Bottleneck))
 def test_on_a_processor_no_test_depends_on_a_gpu(tag):
     assert bottleneck_on("cpu", tag) not in {"gpu", "gpu_memory", "pcie"}
-    assert bottleneck_on("cuda", tag) == bottleneck_on("mps", tag) == tag
+    assert bottleneck_on("cuda", tag) == tag
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,6 @@ def test_what_cannot_be_removed_is_named(place, monkeypatch):
     assert said == [f"{folder} could not be removed: remove it by hand"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 def test_a_place_that_takes_no_folder_is_refused():
     with (
         refused(BadInput),

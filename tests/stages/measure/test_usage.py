@@ -211,9 +211,8 @@ def test_without_nvml_the_gpu_counters_are_none_with_a_warning(monkeypatch):
     assert meter.warnings == ("no NVML: pip install nvidia-ml-py",)
 
 
-@pytest.mark.parametrize("device", ["cpu", "mps"])
-def test_without_an_nvidia_gpu_none_is_sampled(device):
-    meter = UsageMeter(device=device)
+def test_on_a_processor_no_gpu_is_sampled():
+    meter = UsageMeter(device="cpu")
     assert "gpu-sampler" not in {thread.name for thread in threading.enumerate()}
     used = meter.stop()
     assert (used.gpu_peak_bytes, used.gpu_mean_utilisation) == (None,) * 2

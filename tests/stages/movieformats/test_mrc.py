@@ -4,7 +4,7 @@ import mrcfile
 import numpy as np
 import pytest
 
-from pyscale_stages.movieformats.mrc import HEADER_BYTES, write_mrc
+from pyscale_stages.movieformats.codecs import HEADER_BYTES, write_mrc
 
 FRAMES = np.random.default_rng(0).integers(0, 100, (5, 30, 47))
 

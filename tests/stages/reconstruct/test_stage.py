@@ -130,13 +130,12 @@ def test_image_noise_and_random_weights_are_those_of_the_tasks_seed(folder, solv
     assert read_image(folder / "seeded") == pytest.approx(expected[0].numpy(), abs=1e-5)
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="an NVIDIA GPU works here")
 def test_a_device_that_cannot_serve_is_refused_in_a_sentence_with_its_place(folder):
-    refused = reconstructed(folder / "mps", device="mps")
+    refused = reconstructed(folder / "cuda", device="cuda")
     assert refused.error.exit_code == 2
-    assert refused.error.message.startswith(
-        f"rank 0 of 1 on {node_name()}: reconstruct cannot run on the device mps"
-    )
-    assert not (folder / "mps").exists()
+    assert refused.error.message.startswith(f"rank 0 of 1 on {node_name()}: the device cuda")
+    assert not (folder / "cuda").exists()
 
 
 def test_an_error_of_a_tenth_is_twenty_decibels_where_pixels_count_and_none_has_no_ratio():

@@ -10,8 +10,8 @@ from scipy import ndimage
 
 from pyscale_stages.register_denoise import ants_calls, translation
 from pyscale_stages.register_denoise.transforms import LinearTransform
-from pyscale_stages.synth.drift import drift_path
 from pyscale_stages.synth.movie import SynthParams, render_frames
+from pyscale_stages.synth.params import drift_path
 
 SHAPE = (192, 256)
 SHIFTS = ((4.3, -2.6), (-7.45, 9.2), (0.5, 0.25), (-12.75, -8.1))

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment.params import EMBEDDED_MODEL
+from pyscale_stages.segment.params import EMBEDDED_MODEL, embedded_model
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
 from stagetasks import Bench
 

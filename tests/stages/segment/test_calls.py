@@ -18,11 +18,10 @@ from pyscale_stages.contract import TaskSpec
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.movie import Movie
-from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment import calls, parts
 from pyscale_stages.segment.labels import LABELS_FILE
 from pyscale_stages.segment.models import Model
-from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams, embedded_model
 from pyscale_stages.segment.parts import PARTS
 from pyscale_stages.segment.stage import STAGE
 from pyscale_stages.task import Task

@@ -9,9 +9,8 @@ import torch
 
 from atleastone import some
 from pyscale_stages.hashing import sha256_of
-from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment.models import find_size_weights
-from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams, embedded_model
 from pyscale_stages.truth.matching import match_cells
 from training.examples import HELD_OUT_SEED, examples, held_out_movies, training_movies
 from training.train import TrainingRecord, score

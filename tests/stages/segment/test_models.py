@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pyscale_stages.errors import BadInput, MissingPart
-from pyscale_stages.segment import models
+from pyscale_stages.segment import models, params
 from pyscale_stages.segment.models import cellpose_of_state, read_state
 from pyscale_stages.segment.networks import Cellpose3Segmenter, build_net, widths_of
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
@@ -98,3 +98,16 @@ def test_half_precision_weights_are_read_and_those_with_a_layer_missing_refused(
     torch.save(state, tmp_path / "net.pt")
     with refused(BadInput):
         Cellpose3Segmenter(tmp_path / "net.pt", torch.device("cpu"))
+
+
+def test_a_wheels_own_file_comes_first_and_an_absent_one_says_how_to_get_it(tmp_path, monkeypatch):
+    folders = (tmp_path / "wheel", tmp_path / "checkout")
+    for folder in folders:
+        folder.mkdir()
+        (folder / "net.pt").write_bytes(b"weights")
+    monkeypatch.setattr(params, "MODEL_FOLDERS", folders)
+    for folder in folders:
+        assert params.embedded_model("net") == folder / "net.pt"
+        (folder / "net.pt").unlink()
+    with refused(MissingPart):
+        params.embedded_model("net")

@@ -8,8 +8,8 @@ import tifffile
 
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie
-from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment.labels import LABELS_FILE
+from pyscale_stages.segment.params import embedded_model
 
 pytestmark = pytest.mark.usefixtures("kept_model")
 

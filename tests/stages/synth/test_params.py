@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from pyscale_stages.synth.drift import drift_path
-from pyscale_stages.synth.params import SynthParams
+from pyscale_stages.synth.params import SynthParams, drift_path
 from pyscale_stages.wording import first_problem
 from refusals import assert_held
 

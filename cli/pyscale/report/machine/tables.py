@@ -33,7 +33,7 @@ from pyscale.report.page.values import (
 )
 from pyscale.report.section import there
 from pyscale.wording import ABSENT, grouped, phase, ratio
-from pyscale_stages.metric import SHARES
+from pyscale_stages.record import SHARES
 
 TEST = ("stage", "workers", "device", "test", "step", "at_once")
 """What names a test of several nodes."""

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from pyscale_stages.contract import Agreement, Device, Method, Slot, Stage, StageParams
-from pyscale_stages.image import Image
+from pyscale_stages.declaration import Image
 from pyscale_stages.measured import Measured
 from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_pages

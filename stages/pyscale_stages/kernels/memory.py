@@ -1,4 +1,4 @@
-"""Copies between the memories of host and device, from ordinary and from pinned host memory."""
+"""Memory of a device: copies between it and that of the host, and what its driver gives."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 import torch
 
-from pyscale_stages.kernels.params import NOT_APPLICABLE, KernelParams
+from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.work import NOTHING_TO_TRANSFER, Bench, Judgement, StepClock, Work
+from pyscale_stages.torchdevice import give_memory_back
 
 Direction = Literal["host_to_device", "device_to_host"]
 SMALLEST_BYTES = 1 << 12
@@ -42,19 +43,12 @@ def moved_bytes(params: KernelParams) -> float:
     return float(sum(size * copies(size) for size in sizes(params)))
 
 
-def why_not_pageable(device: str) -> str:
+def why_not(device: str) -> str:
     """A processor has no other memory than the host's."""
     return NOTHING_TO_TRANSFER if device == "cpu" else ""
 
 
-def why_not_pinned(device: str) -> str:
-    """Only CUDA knows host memory that the device itself can read."""
-    if device == "mps":
-        return f"{NOT_APPLICABLE}an Apple GPU shares the host memory and has no pinned memory"
-    return why_not_pageable(device)
-
-
-def prepare(bench: Bench, *, direction: Direction, pinned: bool) -> Work[torch.Tensor]:
+def prepare_transfer(bench: Bench, *, direction: Direction, pinned: bool) -> Work[torch.Tensor]:
     """Copy each size, many times if it is small, and wait after the last copy of a size."""
     n_most = sizes(bench.params)[-1]
     random = bench.rng("transfers").integers(0, 256, n_most, dtype=np.uint8)
@@ -80,5 +74,33 @@ def prepare(bench: Bench, *, direction: Direction, pinned: bool) -> Work[torch.T
             error=float(np.count_nonzero(got != random)),
             tolerance=0.0,
         )
+
+    return Work(once, judge, before)
+
+
+def prepare_allocation(bench: Bench) -> Work[tuple[float, float]]:
+    """Take memory from the system, write all of it, and give it back."""
+    n_bytes = bench.params.allocation_bytes
+
+    def before() -> None:
+        # What torch keeps from earlier would be handed out again without asking the driver.
+        give_memory_back(bench.device)
+
+    def once(clock: StepClock) -> tuple[float, float]:
+        with clock.step("allocate", amount=n_bytes):
+            memory = torch.empty(n_bytes, dtype=torch.uint8, device=bench.device)
+        with clock.step("fill", amount=n_bytes):
+            # The kernel gives a processor its pages at the first touch.
+            memory.fill_(7)
+        ends = float(memory[0]) + float(memory[-1])
+        with clock.step("free"):
+            size = float(memory.numel())
+            del memory
+            give_memory_back(bench.device)
+        return size, ends
+
+    def judge(result: tuple[float, float]) -> Judgement:
+        size, ends = result
+        return Judgement(checksum=size, error=abs(ends - 14) + abs(size - n_bytes), tolerance=0.0)
 
     return Work(once, judge, before)
