@@ -62,6 +62,6 @@ def limits(*causes, **changes):
         "not_measured": (),
         "inflation": None,
         "cpu_growth": None,
-        "beside": (),
+        "gpu_use": None,
     }
     return Limits(**(CURVE | BASE | fields | changes))

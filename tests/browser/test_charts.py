@@ -6,8 +6,7 @@ from browser.drawn import marks, place
 from pyscale.report.curves import curves
 
 REPORTS = ("full", "broken", "single", "weak", "table", "hostile")
-OF_CONFIGURATIONS = ("wall_s", "wall_s_low", "wall_s_high", "speedup", "speedup_low")
-OF_CONFIGURATIONS += ("peak_rss_bytes", "core_hours", "money", "work")
+OF_CONFIGURATIONS = ("wall_s", "wall_s_low", "wall_s_high", "speedup", "speedup_low", "work")
 
 
 def dataset(page, name):

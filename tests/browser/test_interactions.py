@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from browser.drawn import choose, marks, until, until_drawn
 
-BY_STAGE = ("speedup", "walltime", "losses", "throughput", "memory", "cost")
+BY_STAGE = ("speedup", "walltime", "losses", "throughput")
 IS_SCALE = "scale => window.pyscale.views.speedup.scale('y').type === scale"
 INK = """() => getComputedStyle(
   document.querySelector("[data-chart=speedup] .chart-plot svg .role-axis-label text")).fill"""

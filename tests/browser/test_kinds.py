@@ -115,24 +115,9 @@ class TestOfRanks:
             assert sorted(mark["speedup"] for mark in drawn) == known
 
 
-class TestOfAMachine:
-    def test_charts_show_what_the_csv_holds(self, machine, visit_once):
-        page = visit_once(machine.page)
-        rows = machine.rows("tests").values()
-        drawn = marks(page, "machinekernels", type="symbol")
-        timed = [r for r in rows if r["kind"] == "kernels" and not r["step"] and r["wall_s"]]
-        assert sorted(mark["wall_s"] for mark in drawn) == sorted(float(r["wall_s"]) for r in timed)
-        for mark in drawn:
-            assert mark["x"] == pytest.approx(place(page, "machinekernels", "x", mark["wall_s"]))
-        readers = marks(page, "machinereaders", type="symbol")
-        parallel = [r for r in rows if r["test"] == "parallel_read_cold"]
-        assert sorted(mark["rate"] for mark in readers) == pytest.approx(
-            sorted(float(r["rate"]) / 1e6 for r in parallel)
-        )
-
-    def test_a_node_that_stands_apart_has_rings(self, machines, visit_once):
-        page = visit_once(machines.page)
-        apart = [r for r in machines.rows("nodes").values() if r["outlier"] == "true"]
-        assert apart
-        every = marks(page, "machinenodes", type="symbol")
-        assert len(every) == len(machines.rows("nodes")) + len(apart)
+def test_a_node_that_stands_apart_has_rings(machines, visit_once):
+    page = visit_once(machines.page)
+    apart = [r for r in machines.rows("nodes").values() if r["outlier"] == "true"]
+    assert apart
+    every = marks(page, "machinenodes", type="symbol")
+    assert len(every) == len(machines.rows("nodes")) + len(apart)

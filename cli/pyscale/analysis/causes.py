@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from statistics import median
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -21,8 +20,6 @@ LEAST_GAIN = 0.05
 not matter."""
 IDLE_GPU = 0.15
 """Mean use below which jobstats reports a GPU as idle."""
-SMALL_FILE_BYTES = 2**20
-MANY_FILES = 100
 
 
 class Cause(Record):
@@ -36,14 +33,6 @@ class Cause(Record):
         description="Share of bootstrap resamples of trials in which its gain is the largest; "
         "None with too few trials"
     )
-
-
-class Beside(Record):
-    """Something that wall times do not show as a loss and that is worth a look."""
-
-    code: Literal["idle-gpu", "small-files", "orchestration"]
-    numbers: dict[str, float] = Field(description="What it follows from; medians over trials")
-    sentence: str = Field(description="The same for people")
 
 
 class Limits(OfCurve):
@@ -62,7 +51,9 @@ class Limits(OfCurve):
     cpu_growth: float | None = Field(
         description="Processor time over that of the baseline, for the same work"
     )
-    beside: tuple[Beside, ...] = Field(description="What else is worth a look")
+    gpu_use: float | None = Field(
+        description="Mean use of the GPU, where it is so low that the GPU is idle"
+    )
 
     @property
     def main(self) -> Cause | None:
@@ -124,6 +115,7 @@ def _limits(own: pl.DataFrame, base: pl.DataFrame, all_causes: tuple[str, ...]) 
         if isfinite(best)
     ]
     cpu_s, base_cpu_s = _median(own["cpu_s"]), _median(base["cpu_s"])
+    used = _median(own["gpu_mean_utilisation"])
     return Limits(
         **{key: own[key][0] for key in GROUP},
         workers=own["workers"][0],
@@ -135,40 +127,8 @@ def _limits(own: pl.DataFrame, base: pl.DataFrame, all_causes: tuple[str, ...]) 
         # The same in every trial of one N.
         inflation=own["inflation"][0],
         cpu_growth=cpu_s / base_cpu_s / float(own["growth"][0]) if cpu_s and base_cpu_s else None,
-        beside=tuple(_beside(own)),
+        gpu_use=used if used is not None and used < IDLE_GPU else None,
     )
-
-
-def _beside(own: pl.DataFrame) -> Iterator[Beside]:
-    """Findings of one configuration that its wall times do not show as a loss."""
-    used = _median(own["gpu_mean_utilisation"])
-    if used is not None and used < IDLE_GPU:
-        yield Beside(
-            code="idle-gpu",
-            numbers={"gpu_mean_utilisation": used},
-            sentence=f"The GPU was busy for {100 * used:.0f} % of the time: run several processes "
-            "on one GPU, or more of the stage's work on it.",
-        )
-    # Every task names the whole input, so that its mean over tasks is the number of files.
-    files = _median(own["input_files"] / own["windows"])
-    file_bytes = _median(own["input_bytes"] / own["input_files"])
-    if files and file_bytes is not None and files > MANY_FILES and file_bytes < SMALL_FILE_BYTES:
-        yield Beside(
-            code="small-files",
-            numbers={"files": files, "mean_file_bytes": file_bytes},
-            sentence=f"The input has {files:.0f} files of {file_bytes / 2**10:.0f} KiB on average: "
-            "on a shared filesystem, opening them may cost more than reading.",
-        )
-    # The gap between two windows of a worker holds the preparation of the second one.
-    before_s = own["prepare_s"] / own["windows"] * own["workers"] + own["gap_s"]
-    around_s, useful_s = _median(before_s), _median(own["useful_s"])
-    if around_s is not None and useful_s is not None and around_s > useful_s:
-        yield Beside(
-            code="orchestration",
-            numbers={"around_s": around_s, "useful_s": useful_s},
-            sentence=f"Starting tasks took {around_s:.3g} worker-seconds, computing "
-            f"{useful_s:.3g} (without queue wait): use fewer, longer windows.",
-        )
 
 
 def _median(values: pl.Series) -> float | None:

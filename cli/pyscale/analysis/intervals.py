@@ -93,58 +93,24 @@ def resampled_medians(arms: Sequence[Array], *, paired: bool, seed: int = 0) -> 
     """Medians of bootstrap resamples of several arms, shape (resamples, arms).
 
     Where arms are `paired`, equal places are one block, and one draw of blocks serves all.
-
-    Resamples of many trials are not written down one by one. With n sorted trials, those drawn are
-    `ceil(n U)` for n uniform U, so that a middle one is that of a middle U, which has a beta
-    distribution (David and Nagaraja 2003, Order Statistics, section 2.3). Of blocks it is counted
-    how often each is drawn, and the middle ones of every arm are found from the counts.
     """
     # Seeded, so that the same trials have the same interval in every report.
     random = np.random.default_rng(seed)
-    most = max(len(arm) for arm in arms)
-    count = resamples(most)
-    if paired:
-        # Fewer resamples would not do, so these are drawn one by one and counted.
-        if count * most > MOST_DRAWN:
-            return _medians_by_counts(np.stack(arms), count, random)
-        drawn = random.integers(most, size=(count, most))
-        return np.column_stack([medians(arm[drawn]) for arm in arms])
-    if count < RESAMPLES:
-        return np.column_stack([_medians_by_rank(np.sort(arm), random) for arm in arms])
-    return np.column_stack(
-        [medians(arm[random.integers(len(arm), size=(count, len(arm)))]) for arm in arms]
+    count = resamples(max(len(arm) for arm in arms))
+    together = [arms] if paired else [[arm] for arm in arms]
+    return np.hstack([_medians_of_draws(own, count, random) for own in together])
+
+
+def _medians_of_draws(arms: Sequence[Array], count: int, random: np.random.Generator) -> Array:
+    """Medians of so many resamples of arms whose equal places are drawn together."""
+    size = len(arms[0])
+    # Of thousands of trials all resamples at once would fill the memory.
+    most = max(1, MOST_DRAWN // size)
+    draws = (
+        random.integers(size, size=(min(most, count - begin), size))
+        for begin in range(0, count, most)
     )
-
-
-def _medians_by_rank(ordered: Array, random: np.random.Generator) -> Array:
-    """Medians of resamples of sorted values, from the law of the middle ranks."""
-    size = len(ordered)
-    half = (size + 1) // 2
-    # The law of the middle rank costs the same for any number of trials: no resample is saved.
-    lower = random.beta(half, size + 1 - half, RESAMPLES)
-    low = ordered[(size * lower).astype(int)]
-    if size % 2:
-        return np.asarray(low)
-    # The smallest of the uniform values above the lower one.
-    upper = lower + (1 - lower) * random.beta(1, size - half, RESAMPLES)
-    # Rounding may lift an upper value to 1, which is beyond the last place.
-    return np.asarray((low + ordered[(size * upper).astype(int).clip(max=size - 1)]) / 2)
-
-
-def _medians_by_counts(arms: Array, count: int, random: np.random.Generator) -> Array:
-    """Medians of resamples of blocks, shape (resamples, arms), from how often each is drawn."""
-    size = arms.shape[1]
-    order = np.argsort(arms, axis=1)
-    ordered = np.take_along_axis(arms, order, axis=1)
-    # Ranks from 1 of the middle values; of an odd size both are the same one.
-    middle = [(size + 1) // 2, size // 2 + 1]
-    found = np.empty((count, len(arms)))
-    for row in found:
-        times = np.bincount(random.integers(size, size=size), minlength=size)
-        # The value of a rank is the first by which so many have been drawn.
-        for place, own in enumerate(order):
-            row[place] = ordered[place, np.searchsorted(times[own].cumsum(), middle)].mean()
-    return found
+    return np.vstack([np.column_stack([medians(arm[drawn]) for arm in arms]) for drawn in draws])
 
 
 def ratio_interval(

@@ -53,8 +53,6 @@ OUTSIDE_CONFIDENCE = 0.99
 lie on the end of the range, as a perfectly linear one does."""
 TIMED_TO = 1e-6
 """Relative error of any wall time: intervals of curves without noise are not narrower."""
-LINE_POINTS = 25
-"""At which a law and its band are given."""
 
 
 class Refusal(Record):
@@ -65,23 +63,11 @@ class Refusal(Record):
 
 
 class Estimate(Record):
-    """A number of a law with its 95 % interval, cut at the ends of what it can be."""
+    """A parameter of a law with its 95 % interval, cut at the ends of what it can be."""
 
     value: float
     low: float
     high: float
-
-
-class OnLaw(Record):
-    """Value of a law at one N, with the ends of its 95 % band."""
-
-    workers: float
-    wall_s: float = Field(description="For as much work as the baseline's")
-    wall_s_low: float
-    wall_s_high: float
-    speedup: float = Field(description="Over the law's own wall time at the baseline")
-    speedup_low: float
-    speedup_high: float
 
 
 class Fit(Record):
@@ -94,14 +80,10 @@ class Fit(Record):
         None, description="It misses the means by no more than the trials scatter; None: not known"
     )
     parameters: dict[str, Estimate] = Field(
-        {}, description="t1_s (N = 1, the baseline's work) and f, or sigma and kappa"
+        {}, description="f, or sigma and kappa; none if refused"
     )
     miss: float = Field(0.0, description="Largest |ln(mean wall time / law)|")
     miss_at: int | None = Field(None, description="N of that")
-    line: tuple[OnLaw, ...] = Field((), description="From N0 to the largest N; empty if refused")
-    best_n: Estimate | None = Field(
-        None, description="N of highest throughput, where the usl has one among those measured"
-    )
     refusal: Refusal | None = Field(None, description="Why there are no parameters")
 
 
@@ -209,14 +191,12 @@ class _Means(NamedTuple):
     squares: float
     """Sum of squared errors about the means, in as many `degrees` of freedom."""
     degrees: int
-    level: float
-    """Variance that blocks add to all of `log_s` alike, which is T1's alone."""
 
 
 def _means(workers: Array, log_s: Array, blocks: Sequence[int] | None) -> _Means:
     """Estimate ln T at each N beside the effect that the trials of one block share."""
     counts, at = np.unique(workers, return_inverse=True)
-    design, level = np.eye(len(counts))[at], 0.0
+    design = np.eye(len(counts))[at]
     if blocks is not None:
         names, block = np.unique(blocks, return_inverse=True)
         # Effects of blocks sum to 0, so that a mean is that of an average block.
@@ -224,14 +204,13 @@ def _means(workers: Array, log_s: Array, blocks: Sequence[int] | None) -> _Means
         both = np.hstack((design, effects[block]))
         # Blocks that do not link all N, or leave no scatter to tell, are not told apart.
         if np.linalg.matrix_rank(both) == both.shape[1] < len(log_s):
-            of_block = effects @ np.linalg.lstsq(both, log_s)[0][len(counts) :]
-            design, level = both, float(np.var(of_block)) / max(len(names) - 1, 1)
+            design = both
     solved = np.linalg.lstsq(design, log_s)[0]
     squares = float(np.sum((log_s - design @ solved) ** 2))
     # With as many trials of a block at each N, as planned, their errors are independent.
     spread = np.sqrt(np.diag(np.linalg.inv(design.T @ design))[: len(counts)])
     degrees = len(log_s) - design.shape[1]
-    return _Means(counts, solved[: len(counts)], spread, squares, degrees, level)
+    return _Means(counts, solved[: len(counts)], spread, squares, degrees)
 
 
 def _log_law(workers: Array, log_t1: float, *shape: float) -> Array:
@@ -329,82 +308,31 @@ def _fitted(found: Fit, means: _Means) -> Fit:
     for one in (scatter, _scatter(means, best)):
         if one.is_poor:
             return _refused(found, "poor-fit", miss=100 * one.miss, beside=BESIDE[one.within])
-    covariance *= max(scatter.variance, TIMED_TO**2)
-    covariance[0, 0] += means.level
-    error = np.sqrt(np.diag(covariance))
+    error = np.sqrt(np.diag(covariance)[1:] * max(scatter.variance, TIMED_TO**2))
     near, far = (
         float(stdtrit(scatter.degrees, (1 + of) / 2)) for of in (CONFIDENCE, OUTSIDE_CONFIDENCE)
     )
-    low, high = free - near * error, free + near * error
-    far_low, far_high = (free - far * error)[1:], (free + far * error)[1:]
+    own, shape = free[1:], best[1:]
+    far_low, far_high = own - far * error, own + far * error
     for name, least, most, upper in zip(names, far_low, far_high, uppers, strict=True):
         if most < 0 or least > upper:
             return _refused(found, "outside", name=name, low=least, high=most)
+    low, high = own - near * error, own + near * error
     # Where only the 99 % interval reaches into the range, its end is taken.
-    low[1:] = np.clip(np.where(low[1:] > uppers, far_low, low[1:]), 0, best[1:])
-    high[1:] = np.clip(np.where(high[1:] < 0, far_high, high[1:]), best[1:], uppers)
-    if low[1] == 0 and high[1] == UPPER[0]:
+    low = np.clip(np.where(low > uppers, far_low, low), 0, shape)
+    high = np.clip(np.where(high < 0, far_high, high), shape, uppers)
+    if low[0] == 0 and high[0] == UPPER[0]:
         return _refused(found, "undetermined")
     missed = np.abs(means.log_s - _log_law(means.workers, *best))
-    ends = zip(("t1_s", *names), _told(best), _told(low), _told(high), strict=True)
-    told = {name: Estimate(value=value, low=of, high=to) for name, value, of, to in ends}
+    ends = zip(names, map(float, shape), map(float, low), map(float, high), strict=True)
     return found.model_copy(
         update={
             "within_scatter": scatter.within,
-            "parameters": told,
+            "parameters": {n: Estimate(value=at, low=of, high=to) for n, at, of, to in ends},
             "miss": float(missed.max()),
             "miss_at": int(means.workers[missed.argmax()]),
-            "line": _line(best, covariance, means.workers, near),
-            "best_n": None if scatter.within is False else _best_n(found, told, covariance, near),
         }
     )
-
-
-def _told(values: Array) -> list[float]:
-    """Parameters with T1 in place of its logarithm; what floating point cannot hold is infinite."""
-    with np.errstate(over="ignore"):
-        return [float(np.exp(values[0])), *map(float, values[1:])]
-
-
-def _best_n(
-    found: Fit, told: dict[str, Estimate], covariance: Array, quantile: float
-) -> Estimate | None:
-    """N* = sqrt((1 - sigma) / kappa), where its interval does not end beyond the N measured.
-
-    The interval is that of kappa / (1 - sigma), by the delta method.
-    """
-    first, last = found.counts[0], found.counts[-1]
-    if found.law == "amdahl" or told["sigma"].value == 1:
-        return None
-    gain, kappa = 1 - told["sigma"].value, told["kappa"].value
-    slopes = np.array([kappa / gain**2, 1 / gain])
-    reach = quantile * float(np.sqrt(slopes @ covariance[1:, 1:] @ slopes))
-    least, most = kappa / gain - reach, kappa / gain + reach
-    if least < last**-2 or kappa > gain * first**-2:
-        return None
-    return Estimate(value=(gain / kappa) ** 0.5, low=max(most**-0.5, first), high=least**-0.5)
-
-
-def _line(values: Array, covariance: Array, counts: Array, quantile: float) -> tuple[OnLaw, ...]:
-    """Follow a law over N; the band is Student's, by the delta method on the logarithm."""
-    workers = np.geomspace(counts[0], counts[-1], LINE_POINTS)
-    slopes, log_s = _slopes(workers, *values), _log_law(workers, *values)
-    table = {"workers": workers}
-    # A speedup is between two N of one law: T1, and so the level of the blocks, cancels.
-    for name, of, by in (
-        ("wall_s", log_s, slopes),
-        ("speedup", log_s[0] - log_s, slopes - slopes[0]),
-    ):
-        # Rounding may leave a variance of 0 a little below it.
-        variance = np.einsum("ni,ij,nj->n", by, covariance, by).clip(min=0)
-        reach = quantile * np.sqrt(variance)
-        with np.errstate(over="ignore"):
-            table |= {
-                name: np.exp(of),
-                f"{name}_low": np.exp(of - reach),
-                f"{name}_high": np.exp(of + reach),
-            }
-    return tuple(OnLaw(**row) for row in pl.DataFrame(table).to_dicts())
 
 
 def _refused(found: Fit, code: str, **numbers: Any) -> Fit:

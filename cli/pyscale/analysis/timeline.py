@@ -16,16 +16,11 @@ NOTHING_S = 1e-6
 """Resolution of the recorded times: what is shorter lies between two readings of a clock."""
 
 
-def timeline_of(
-    tasks: pl.DataFrame, spans: pl.DataFrame, trials: pl.DataFrame, *, at_most: int = 30_000
-) -> pl.DataFrame:
-    """Lay out every trial in time; where that is too much to show, the middle one of each N."""
-    table = timeline_table(tasks, spans)
-    if table.height <= at_most:
-        return table
+def timeline_of(tasks: pl.DataFrame, spans: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
+    """Lay out the middle trial of each configuration in time."""
     groups = trials.filter("valid").group_by("suite", "stage", "device", "workers")
     middle = [middle_trials(own)["trial"][0] for _, own in groups]
-    return table.filter(pl.col("trial").is_in(middle))
+    return timeline_table(tasks.filter(pl.col("trial").is_in(middle)), spans)
 
 
 def timeline_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import polars as pl
 
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.beside import device_names
-from pyscale.analysis.ranks.components import COMPUTED, TOTAL, published_scaling
+from pyscale.analysis.ranks.components import COMPUTED, TOTAL
 from pyscale.analysis.ranks.loader import SETTINGS
 from pyscale.analysis.referencemodel import GPUS, NUM_WORKERS, WORKERS, Loaded, Referred
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
@@ -234,22 +234,19 @@ def matching_reconstruct(
 
 
 def _published(loaded: Loaded) -> pl.DataFrame | None:
-    """Speedups over N0 at N beyond it, of a table of either kind; None of any other."""
-    table = loaded.table
-    if loaded.reference.sweep == GPUS and set(SPEEDUPS) <= set(table.columns):
-        workers, base, speedup = pl.col(GPUS), pl.col("baseline_gpus"), pl.col("speedup")
-        table = table.select(
-            *("problem", "component", "speedup"),
+    """Speedups over N0 at N beyond it, of a table of them; None of any other."""
+    table, worked = loaded.table, "work_normalised_efficiency_pct"
+    if loaded.reference.sweep != GPUS or not set(SPEEDUPS) <= set(table.columns):
+        return None
+    workers, base, speedup = pl.col(GPUS), pl.col("baseline_gpus"), pl.col("speedup")
+    return (
+        table.filter(pl.col("component").is_in(COMPONENTS), workers > base)
+        .with_columns(
             size_px="image_size",
             baseline_workers=base,
             workers=workers,
             efficiency=speedup * base / workers,
-            normalised_efficiency=pl.lit(None),
+            normalised_efficiency=pl.col(worked) / 100 if worked in table.columns else pl.lit(None),
         )
-    elif loaded.reference.has_wall_times:
-        table = published_scaling(table)
-    else:
-        return None
-    return table.filter(
-        pl.col("component").is_in(COMPONENTS), pl.col("workers") > pl.col("baseline_workers")
-    ).select(pl.col(name).cast(kind) for name, kind in PUBLISHED_SCHEMA.items())
+        .select(pl.col(name).cast(kind) for name, kind in PUBLISHED_SCHEMA.items())
+    )

@@ -24,8 +24,6 @@ OF_CONFIGURATIONS = (
     *("workers", "repeats", "invalid", "flags", "baseline_workers", "work", "worker_seconds"),
     *("wall_s", "wall_s_low", "wall_s_high"),
     *("speedup", "speedup_low", "speedup_high", "efficiency", "efficiency_low", "efficiency_high"),
-    *("peak_rss_bytes", "requested_memory_bytes", "memory_used_share"),
-    *("core_hours", "core_hours_per_work", "gpu_hours", "money", "money_per_work", "currency"),
 )
 OF_TRIALS = ("trial", "workers", "block", "wall_s", "cache_state", "phase_read_s")
 OF_POINTS = (

@@ -52,9 +52,7 @@ def of_ranks(curves: Sequence[RankFits], names: Mapping[str, str]) -> tuple[Bloc
 def _law(fit: Fit) -> str:
     if fit.refusal is not None:
         return f"Not fitted: {fit.refusal.sentence}"
-    told = "; ".join(
-        _parameter(MEANING[name], own) for name, own in fit.parameters.items() if name in MEANING
-    )
+    told = "; ".join(_parameter(MEANING[name], own) for name, own in fit.parameters.items())
     trials = f"{plural(fit.trials, 'trial')} at N = {listing(fit.counts)}"
     # Below that there is rounding alone.
     percent = f"{max(100 * fit.miss, 0.01):.2g} %"
@@ -62,11 +60,7 @@ def _law(fit: Fit) -> str:
         f"It misses the mean wall times by at most {percent} (N = {fit.miss_at})"
         f"{BESIDE[fit.within_scatter]}"
     )
-    best = ""
-    if fit.best_n is not None:
-        ends = f"95 % interval {fit.best_n.low:.1f} to {fit.best_n.high:.1f}"
-        best = f" Throughput is highest at N* = {fit.best_n.value:.1f} ({ends})."
-    return f"{titled(WRITTEN[fit.law])}, fitted to {trials}: {told}. {missed}{best}"
+    return f"{titled(WRITTEN[fit.law])}, fitted to {trials}: {told}. {missed}"
 
 
 def _parameter(name: str, found: Estimate) -> str:

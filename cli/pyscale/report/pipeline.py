@@ -50,7 +50,7 @@ def sections(results: Results) -> Iterator[Section]:
             kind="resources",
             title="Throughput, memory and cost",
             blocks=(Block(said=told, folded=there(*used, tables.cost(found)), note=COSTS),),
-            figures=("throughput", "memory", "cost"),
+            figures=("throughput",),
             short=used,
         )
     if measured := quality.measured(results.measured):
@@ -59,7 +59,6 @@ def sections(results: Results) -> Iterator[Section]:
             kind="measures",
             title="Measured by stages",
             blocks=(Block(said=said, tables=(measured,)),),
-            figures=("measures",),
         )
 
 

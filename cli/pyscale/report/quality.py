@@ -96,8 +96,3 @@ def worse(found: pl.DataFrame | None) -> Iterator[str]:
             f"{row['stage']} at N = {row['workers']}: {row['name']} is {value}, {than} at "
             f"N = {row['baseline_workers']}; {BETTER[row['better']]}."
         )
-
-
-def with_unit(name: str, unit: str) -> str:
-    """Name a number with its unit."""
-    return f"{name} ({unit})" if unit else name

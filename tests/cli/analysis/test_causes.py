@@ -354,42 +354,11 @@ def test_processor_time_tells_work_from_waiting_within_computing():
     assert (same.inflation, same.cpu_growth) == pytest.approx((1.3, 1))
 
 
-FILES = 400 * pl.col("windows")
-"""Each of the tasks names all files of the input."""
-STARTING = {"around_s": pytest.approx(120), "useful_s": pytest.approx(100, rel=0.05)}
-
-
-@pytest.mark.parametrize(
-    ("columns", "code", "numbers", "words"),
-    [
-        (
-            {"gpu_mean_utilisation": pl.lit(0.07)},
-            "idle-gpu",
-            {"gpu_mean_utilisation": 0.07},
-            "7 % of the time",
-        ),
-        ({"gpu_mean_utilisation": pl.lit(0.15)}, None, {}, ""),
-        (
-            {"input_files": FILES, "input_bytes": FILES * 2**18},
-            "small-files",
-            {"files": 400, "mean_file_bytes": 2**18},
-            "400 files of 256 KiB",
-        ),
-        ({"input_files": FILES, "input_bytes": 8 * FILES * 2**18}, None, {}, ""),
-        ({"input_files": pl.lit(3), "input_bytes": pl.lit(2**18)}, None, {}, ""),
-        ({"prepare_s": 30 * pl.col("windows")}, "orchestration", STARTING, "Starting tasks"),
-        ({"gap_s": pl.lit(118.0)}, "orchestration", STARTING, "Starting tasks"),
-        # With more windows than workers, the gap holds the preparation of the later ones.
-        ({"prepare_s": pl.lit(120.0), "windows": 2 * pl.col("workers")}, None, {}, ""),
-    ],
-)
-def test_what_wall_times_do_not_show_is_told_beside(columns, code, numbers, words):
+@pytest.mark.parametrize(("used", "told"), [(0.07, 0.07), (0.15, None), (None, None)])
+def test_a_gpu_that_is_idle_most_of_the_time_is_told(used, told):
     trials, workers = tables(None, seeds=1)
-    (found,) = limits(trials.with_columns(**columns), workers)
-    assert [beside.code for beside in found.beside] == ([code] if code else [])
-    for beside in found.beside:
-        assert beside.numbers == numbers
-        assert words in beside.sentence
+    (found,) = limits(trials.with_columns(gpu_mean_utilisation=pl.lit(used, pl.Float64)), workers)
+    assert found.gpu_use == told
 
 
 SECONDS = st.floats(0.05, 1000)

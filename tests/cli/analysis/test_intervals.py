@@ -3,10 +3,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ks_2samp
 
-from atleastone import some
 from pyscale.analysis.intervals import (
+    LEAST_RESAMPLES,
     RESAMPLES,
     in_shared_blocks,
     median_interval,
@@ -127,23 +126,11 @@ def test_few_trials_are_drawn_one_by_one(trials, paired):
     assert (found == one_by_one(arms, paired=paired, count=RESAMPLES)).all()
 
 
-@pytest.mark.parametrize("trials", [1_200, 1_201])
-def test_counting_how_often_blocks_are_drawn_gives_the_same_medians(trials):
-    arms = np.random.default_rng(1).lognormal(0, 0.03, (2, trials))
+def test_of_many_trials_as_many_are_drawn_as_fit_the_memory():
+    arms = np.random.default_rng(1).lognormal(0, 0.03, (2, 1_200))
     found = resampled_medians(arms, paired=True)
-    assert found == pytest.approx(one_by_one(arms, paired=True, count=len(found)))
-
-
-@pytest.mark.parametrize("trials", [(101, 101), (102, 130), (1_000, 6)])
-def test_medians_drawn_by_their_ranks_are_distributed_as_those_drawn_one_by_one(trials):
-    random = np.random.default_rng(2)
-    arms = [random.permutation(np.arange(size, dtype=float)) for size in trials]
-    found = resampled_medians(arms, paired=False)
-    naive = one_by_one(arms, paired=False, count=4_000, seed=9)
-    for own, expected in some(zip(found.T, naive.T, strict=True)):
-        assert ks_2samp(own, expected).pvalue > 0.01
-        assert own.mean() == pytest.approx(expected.mean(), abs=5 * expected.std() / np.sqrt(4_000))
-        assert own.std() == pytest.approx(expected.std(), rel=0.06)
+    assert len(found) == LEAST_RESAMPLES
+    assert (found == one_by_one(arms, paired=True, count=LEAST_RESAMPLES)).all()
 
 
 def test_arms_that_are_drawn_by_themselves_are_independent():

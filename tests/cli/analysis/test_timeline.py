@@ -102,16 +102,8 @@ def test_a_phase_within_another_leaves_no_gap_behind_it(new_run):
     assert "unattributed" not in table["part"]
 
 
-def test_only_middle_trials_are_kept_where_all_would_be_too_much(new_run):
+def test_the_middle_trial_of_those_that_were_timed_is_kept(new_run):
     run = new_run().curve("track", lambda _, block: (9.0, 5.0, 6.0)[block], (1,), 3)
-
-    def kept(trials, at_most):
-        return timeline_of(run.tasks, run.spans, trials, **at_most)
-
-    whole = kept(run.trials, {})
-    assert whole["trial"].n_unique() == 3
-    assert kept(run.trials, {"at_most": whole.height}).equals(whole)
-    assert kept(run.trials, {"at_most": 2})["block"].unique().to_list() == [2]
-    # One that was not timed is never the middle one.
+    assert timeline_of(run.tasks, run.spans, run.trials)["block"].unique().to_list() == [2]
     untimed = run.trials.with_columns(valid=pl.col("block") != 2)
-    assert kept(untimed, {"at_most": 0})["block"].unique().to_list() == [1]
+    assert timeline_of(run.tasks, run.spans, untimed)["block"].unique().to_list() == [1]

@@ -25,7 +25,7 @@ def told(counts, *, sigma=0.0, kappa=0.0, noise=0.0):
 
 def test_each_number_is_put_as_sure_as_it_is():
     for counts, law in (
-        # N of most throughput is given where kappa is told from 0.
+        # All is told from 0.
         (EIGHT * 3, {"sigma": 0.05, "kappa": 0.005, "noise": 0.02}),
         # What noise hides is not distinguishable, and gives none.
         (FOUR * 6, {"sigma": 0.05, "noise": 0.03}),

@@ -4,7 +4,6 @@ from functools import partial
 
 from atleastone import some
 from madeupadvice import cause, limits
-from pyscale.analysis.causes import Beside
 from pyscale.report.limits import SHORT, of_several
 from refusals import assert_said
 
@@ -50,13 +49,8 @@ def test_growth_is_told_by_what_is_known_of_processor_time():
 
 
 def test_a_wait_that_was_not_measured_is_said_and_what_stands_beside_is_told_with_its_n():
-    idle = Beside(
-        code="idle-gpu",
-        numbers={"gpu_mean_utilisation": 0.07},
-        sentence="The GPU was at work for 7 % of the time.",
-    )
     *_, unmeasured = told(START_UP, READING, not_measured=("contention",))
-    assert_said(unmeasured, told(START_UP, READING, beside=(idle,))[-1])
+    assert_said(unmeasured, told(START_UP, READING, gpu_use=0.07)[-1])
 
 
 def test_wall_times_alone_name_no_cause_and_what_is_true_of_several_n_is_said_once():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -27,12 +26,6 @@ BETWEEN_RANKS = ("communication", "gather", "barrier")
 WITH_WORK = (TOTAL, "denoiser")
 """Components whose work grows with the tiles' margins."""
 
-PUBLISHED = {TOTAL: TOTAL, "physics": "gradient", "denoiser": "denoiser", "overhead": "overhead"}
-"""Names of components in the published table, and what they are called here. Its overhead is the
-total without the other two, so it holds both exchanges, all waiting and whatever else there is."""
-TILE_PX, OVERLAP_PX = 448, 32
-"""Of the published tiles, which cut an image in two dimensions on several GPUs."""
-
 
 def column(component: str) -> str:
     """Give what its columns begin with: the time of the whole is `wall_s`."""
@@ -53,15 +46,13 @@ SCALING_SCHEMA = columns(
 
 
 def component_scaling(
-    trials: pl.DataFrame,
-    components: Sequence[str] = EVERY,
-    flagged: Callable[[pl.DataFrame, pl.DataFrame, Sequence[float]], str] = lambda *_: "",
+    trials: pl.DataFrame, flagged: Callable[[pl.DataFrame, pl.DataFrame, Sequence[float]], str]
 ) -> pl.DataFrame:
     """Compare each component at each N with the fewest ranks that gave a result."""
     rows = [
         _row(own, entry, component, flagged)
         for own, entry in by_workers(trials)
-        for component in components
+        for component in EVERY
     ]
     return pl.DataFrame(rows, SCALING_SCHEMA, orient="row")
 
@@ -137,12 +128,6 @@ def normalised_efficiency(
     return efficiency * work / work_at_baseline
 
 
-def tiled_work(size_px: int, *, tile_px: int, overlap_px: int, dims: int = 2) -> float:
-    """Pixels of all tiles with their margins, also beyond its edge, over those of the image."""
-    tiles = math.ceil(size_px / tile_px)
-    return float((tiles * (tile_px + 2 * overlap_px) / size_px) ** dims)
-
-
 @dataclass(frozen=True)
 class Knee:
     """How many ranks one image is worth, and the component that limits.
@@ -208,46 +193,3 @@ def _margin_loss_s(entry: pl.DataFrame, workers: int) -> float | None:
         return None
     ideal_s = base["mean_seconds"] * base["workers"] / workers
     return float(ideal_s * (here["work_multiplier"] / base["work_multiplier"] - 1))
-
-
-def published_scaling(table: pl.DataFrame) -> pl.DataFrame:
-    """Take published times for one trial of each size and N, and compare them as those of a run.
-
-    `table` is as the reference deepinverse-v100 has it: `stage` is like "physics_2048_px", a
-    component of `PUBLISHED` and the length of the image. Rows of other stages, and an N of which
-    not all components are told, are left out.
-    """
-    return component_scaling(_published_trials(table), tuple(PUBLISHED.values()))
-
-
-def _published_trials(table: pl.DataFrame) -> pl.DataFrame:
-    """Give a trial for each size and N of which all components are told."""
-    parts = list(PUBLISHED)
-    named = pl.col("stage").str.extract_groups(rf"^(?<part>{'|'.join(parts)})_(?<size_px>\d+)_px$")
-    times = (
-        table.select("workers", "wall_s", named.alias("stage"))
-        .unnest("stage")
-        .filter(pl.col("part").is_not_null())
-        .with_columns(pl.col("size_px").cast(pl.Int64))
-        .pivot("part", on_columns=parts, index=["size_px", "workers"], values="wall_s")
-        .drop_nulls(parts)
-        .sort("size_px", "workers")
-    )
-    tiles = pl.col("size_px").map_elements(
-        lambda size_px: tiled_work(size_px, tile_px=TILE_PX, overlap_px=OVERLAP_PX), pl.Float64
-    )
-    return times.with_columns(
-        stage=pl.format("{}_px", "size_px"),
-        family=pl.lit(None),
-        problem=pl.lit(None),
-        block=pl.lit(1),
-        valid=pl.lit(True),
-        ranks_s=TOTAL,
-        # As in the published runs, one GPU does not cut the image.
-        work_multiplier=pl.when(pl.col("workers") == 1).then(1.0).otherwise(tiles),
-        **{
-            f"{column(part)}_{what}": pl.col(told) / (pl.col(TOTAL) if what == "share" else 1)
-            for told, part in PUBLISHED.items()
-            for what in ("s", "mean_s", "share")
-        },
-    )

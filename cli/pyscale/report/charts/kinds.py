@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from pyscale.analysis.grid.findings import GridFindings
@@ -15,7 +15,6 @@ from pyscale.report.charts.marks import Marks, bars
 from pyscale.report.charts.overworkers import BARS
 from pyscale.report.drawnrows import (
     COMPONENT_NAMES,
-    ENDS,
     OF_LOADERS,
     OF_POINTS,
     component_rows,
@@ -25,15 +24,7 @@ from pyscale.report.drawnrows import (
     ratio_rows,
 )
 from pyscale.report.grid.sweep import Sweep, ratio_title, sweeps
-from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches, timed
-from pyscale.report.machine.testlabels import (
-    CODECS,
-    MEGA,
-    MODES,
-    label,
-    mode_of,
-    what_was_read,
-)
+from pyscale.report.machine.testlabels import label
 from pyscale.report.palette import CALL_PARTS, colour
 from pyscale.report.ranks.images import NAMES
 from pyscale.report.results import Results
@@ -49,7 +40,6 @@ def of_kinds(results: Results) -> Iterator[Chart | None]:
     yield pareto(results)
     if machine := results.of(MachineFindings):
         yield nodes(machine)
-        yield from of_tests(machine)
 
 
 def of_grids(results: Results) -> Iterator[Chart | None]:
@@ -239,99 +229,3 @@ def nodes(machine: MachineFindings) -> Chart | None:
     apart = marks.on(marks.data).transform_filter("datum.outlier")
     rings = apart.mark_point(**ring, color=colour("ink")).encode(**marks.at())
     return marks.chart([marks.across("1")], [rings])
-
-
-def of_tests(machine: MachineFindings) -> Iterator[Chart | None]:
-    """Rates of storage, readers and codecs, and times of kernels; none of too many nodes."""
-    found = benches(machine)
-    if len(found) > MOST_BENCHES:
-        return
-    each = "each a process of its own"
-
-    def rates(name: str, of_bench: Callable[[Bench], Iterator[Row]], **how: Any) -> Chart | None:
-        columns = ("at_once", "cache", "iops", "repeats", "flags")
-        return Marks(
-            id=f"machine{name}",
-            axis=("MB/s",) * 2,
-            table="tests",
-            rows=[
-                {"curve": bench.name, "line": row["line"], "what": row.get("what")}
-                | {f"rate{end}": row[f"rate{end}"] and row[f"rate{end}"] / MEGA for end in ENDS}
-                | {column: row[column] for column in columns}
-                for bench in found
-                for row in timed(of_bench(bench))
-                if row["rate"] is not None
-            ],
-            seen=("line", "what", "rate", *columns),
-            value="rate",
-            series="line",
-            **how,
-        ).chart()
-
-    def is_parallel(row: Row) -> bool:
-        return str(row["test"]).startswith("parallel_read_")
-
-    yield rates(
-        "storage",
-        lambda bench: (
-            row
-            | {"what": what_was_read(row["test"])}
-            | {"line": MODES.get(mode_of(row["test"]) or "", "written")}
-            for row in (*bench.reads, *bench.writes)
-            # One reader in a process of its own: among the readers.
-            if row["at_once"] == 1 and row["step"] is None and not is_parallel(row)
-        ),
-        title="What one reader gets",
-        note=f"{OF_TRIALS}, {each}. A read is cold where its files were driven out of this node's "
-        f"page cache. {BARS}",
-        along="what",
-        kind="names",
-        known=[*MODES.values(), "written"],
-    )
-    yield rates(
-        "readers",
-        lambda bench: (
-            row | {"line": MODES[mode_of(row["test"]) or ""]}
-            for row in bench.reads
-            if is_parallel(row)
-        ),
-        title="Several readers at once",
-        note=f"{OF_TRIALS}, of all readers together, {each}. {BARS}",
-        along="at_once",
-        along_title="Readers at once",
-        is_joined=True,
-    )
-    yield rates(
-        "codecs",
-        lambda bench: (
-            row | {"line": CODECS.get(name, name)}
-            for name in bench.codecs
-            for row in bench.codec(name, "decode")
-        ),
-        title="Decoding over threads",
-        note=f"{OF_TRIALS}, of decoded pixels, from memory to memory, of all threads. {BARS}",
-        along="at_once",
-        along_title="Threads that decode",
-        is_joined=True,
-    )
-    columns = ("wall_s", "wall_s_low", "wall_s_high", "percent", "bottleneck", "flags")
-    yield Marks(
-        id="machinekernels",
-        title="Time of compute kernels",
-        note=f"{OF_TRIALS}, {each}, without first calls. {BARS}",
-        axis=("Time (s)",) * 2,
-        table="tests",
-        rows=[
-            {"curve": bench.name, "line": device, "test": row["test"]}
-            | {column: row[column] for column in columns}
-            # Of several nodes their ratios are drawn.
-            for bench in (found if len(found) == 1 else ())
-            for device, own in bench.kernels.items()
-            for row in timed(own)
-        ],
-        seen=("test", "line", "wall_s", "percent", "bottleneck", "flags"),
-        value="wall_s",
-        along="test",
-        kind="names",
-        series="line",
-    ).chart()

@@ -8,14 +8,12 @@ from typing import Any
 import altair as alt
 
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.laws import Fit
 from pyscale.report import scalingkind
 from pyscale.report.charts.chart import Chart, chosen, cross, telling
 from pyscale.report.charts.marks import ASIDE_PX, Marks, bars
 from pyscale.report.curves import Curve, curves, timed_curves
 from pyscale.report.drawnrows import Row, configuration_rows, loss_rows, trial_rows
 from pyscale.report.palette import PARTS, colour
-from pyscale.report.quality import with_unit
 from pyscale.report.results import Results
 from pyscale.wording import phase
 
@@ -26,8 +24,6 @@ FEW = f"none where fewer than {repeats_needed()} trials were timed"
 BARS = f"Bars: 95 % intervals; {FEW}."
 DASHED = "Dashed: ideal."
 CROSS = "Cross: invalid, its output is not the baseline's or its workers never all ran at once."
-WIDEST_BAND = 4.0
-"""Upper over lower end of the band of a law that is drawn."""
 
 
 def over_workers(results: Results) -> Iterator[Chart | None]:
@@ -36,8 +32,7 @@ def over_workers(results: Results) -> Iterator[Chart | None]:
     found = timed_curves(about.configurations)
     if found:
         yield from (speedup(found, about), walltime(found, about), losses(found, about))
-        yield from (throughput(found), memory(found), cost(found))
-    yield measures(results)
+        yield throughput(found)
 
 
 def _over(found: Sequence[Curve], **how: Any) -> Marks:
@@ -54,22 +49,20 @@ def _over(found: Sequence[Curve], **how: Any) -> Marks:
 
 
 def speedup(found: Sequence[Curve], results: Results) -> Chart | None:
-    """Speedup over the baseline, with fitted laws, and what others measured of the same stages."""
-    laws, others = law_rows(found, results), elsewhere(found, results)
-    legend = scalingkind.legend(found)
+    """Speedup over the baseline, and what others measured of the same stages."""
     marks = _over(
         found,
         id="speedup",
         title="Speedup over workers",
-        note=_note(found, BARS, laws and "Dotted: a fitted law in its 95 % band.", legend),
+        note=_note(found, BARS, scalingkind.legend(found)),
         axis=(scalingkind.speedup_title(found), "Efficiency: speedup over the ideal"),
         value="speedup",
         relative="efficiency",
         scale="log2",
-        elsewhere=others,
+        elsewhere=elsewhere(found, results),
     )
     ideal = marks.level(chosen("datum.workers / datum.baseline_workers", "1"))
-    return marks.chart([ideal, *(marks.law("laws") if laws else ())], laws=laws)
+    return marks.chart([ideal])
 
 
 def walltime(found: Sequence[Curve], results: Results) -> Chart | None:
@@ -116,73 +109,6 @@ def throughput(found: Sequence[Curve]) -> Chart | None:
     return marks.chart([marks.level(chosen(ideal, f"{ideal} / datum.workers"))])
 
 
-def memory(found: Sequence[Curve]) -> Chart | None:
-    """Peak memory of a task, and what was asked for."""
-    marks = _over(
-        found,
-        id="memory",
-        title="Memory of a task over workers",
-        note="The highest of all trials. Short line: what was asked for.",
-        axis=("Peak memory of a task (GiB)", "Peak memory over what was asked for"),
-        value="memory_gib",
-        relative="memory_used_share",
-        scale="linear",
-        dataset="memory",
-        rows=[
-            row | {"memory_gib": row["peak_rss_bytes"] / 2**30}
-            for row in configuration_rows(found)
-            if row["peak_rss_bytes"]
-        ],
-        seen=("curve", "workers", "peak_rss_bytes", "requested_memory_bytes", "repeats", "flags"),
-    )
-    asked = marks.on("memory").transform_filter("isValid(datum.requested_memory_bytes)")
-    gib = "datum.requested_memory_bytes / 1073741824"
-    ticks = asked.transform_calculate("asked", chosen(gib, "1"))
-    short = ticks.mark_tick(thickness=2, size=16, **marks.aside)
-    return marks.chart([short.encode(**marks.at(column="asked"), color=marks.colour)])
-
-
-def cost(found: Sequence[Curve]) -> Chart | None:
-    """What a trial costs: money where there are prices, else core-hours."""
-    rows = configuration_rows(found)
-    currency = next((row["currency"] for row in rows if row["money"] is not None), None)
-    column, unit = ("money", f"Cost ({currency})") if currency else ("core_hours", "Core-hours")
-    return _over(
-        found,
-        id="cost",
-        title="Cost over workers",
-        note="Mean over the timed trials; perfect scaling would cost the same at every N.",
-        axis=(unit, f"{unit} per frame or unit of work"),
-        value=column,
-        relative=f"{column}_per_work",
-        scale="linear",
-        seen=("curve", "workers", "core_hours", "gpu_hours", "money", "wall_s", "flags"),
-    ).chart()
-
-
-def measures(results: Results) -> Chart | None:
-    """Every number that stages measure over N, a panel each."""
-    measured = [] if results.measured is None else results.measured.to_dicts()
-    named = ("stage", "workers", "repeats", "value", "value_low", "value_high", "better")
-    return Marks(
-        id="measures",
-        title="Numbers that stages measure, over workers",
-        note=f"Points: medians over trials. {BARS}",
-        axis=("Value, in the panel's unit",) * 2,
-        table="measures",
-        rows=[
-            {"curve": f"{row['stage']}: {with_unit(row['name'], row['unit'])}"}
-            | {name: row[name] for name in (*named, "over_baseline")}
-            for row in measured
-        ],
-        seen=("curve", "workers", "value", "over_baseline", "better", "repeats"),
-        value="value",
-        scale="linear",
-        series="stage",
-        is_joined=True,
-    ).chart()
-
-
 def losses(found: Sequence[Curve], results: Results) -> Chart | None:
     """Worker-seconds by part and number of workers, a panel a curve."""
     rows = loss_rows(curves(results.configurations), results.losses)
@@ -217,28 +143,6 @@ def losses(found: Sequence[Curve], results: Results) -> Chart | None:
         ],
         configurations=configuration_rows(found),
     )
-
-
-def law_rows(found: Sequence[Curve], results: Results) -> list[Row]:
-    """Points along the fitted law of each curve: the universal law, or Amdahl's alone."""
-    rows = []
-    for curve in found:
-        own = next((one for one in results.fits if curve.owns(one)), None)
-        law = own and next((one for one in (own.usl, own.amdahl) if _is_narrow(one)), None)
-        for at in law.line if law else ():
-            ideal = at.workers / curve.timed[0]["workers"]
-            row = {"curve": curve.name, "workers": at.workers}
-            for end in ("", "_low", "_high"):
-                value = getattr(at, f"speedup{end}")
-                row |= {f"speedup{end}": value, f"efficiency{end}": value / ideal}
-            rows.append(row)
-    return rows
-
-
-def _is_narrow(law: Fit) -> bool:
-    """Whether a law is known so well that its band leaves room for the points."""
-    ends = [(one.speedup_low, one.speedup_high) for one in law.line]
-    return bool(ends) and all(high <= WIDEST_BAND * low for low, high in ends)
 
 
 def elsewhere(found: Sequence[Curve], results: Results) -> list[Row]:

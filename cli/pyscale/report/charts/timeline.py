@@ -2,55 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from pyscale.analysis.losses import middle_trials
 from pyscale.report.charts.chart import AUTOSIZE, Chart, Row, config, dashes, layered, legend_of
 from pyscale.report.curves import Curve, curves
 from pyscale.report.palette import PARTS, colour
 from pyscale.report.results import Results
-from pyscale.wording import coarse, number, phase
+from pyscale.wording import coarse, phase
 
 LANE_PX = 24
 NAMES = [phase(part) for part in PARTS]
 NOTE = (
     "One lane a worker. Idle: it had ended and waited for the slowest one, or for the merge, which "
     "stands on the lane of the worker that ended last. Empty: the scheduler's time, which is no "
-    "part of the wall time. Short pieces of one phase are drawn together."
+    "part of the wall time. Short pieces of one phase are drawn together. Dashed: when the slowest "
+    "worker ended."
 )
-DASHED = "Dashed: when the slowest worker ended."
-MIDDLE_ONLY = "There are too many trials to show each: one stands for every configuration."
 
 
 def timeline(results: Results) -> Chart | None:
-    """One trial, chosen by the reader; None where there is none to show.
+    """The middle trial of a configuration that the reader chooses; None where there is none.
 
-    It opens with the middle trial of the configuration that loses most worker-seconds to idle
-    time.
+    It opens with the configuration that loses most worker-seconds to idle time.
     """
-    middle, laid = middle_rows(results), results.timeline
-    if laid is None or not middle:
+    rows, laid = timeline_rows(results), results.timeline
+    if laid is None or not rows:
         return None
-    first = max(middle, key=lambda row: row["idle_s"] or 0.0)["trial"]
-    (shown,) = timeline_rows(results, [first])
-    timed = results.trials.filter("valid")["trial"]
-    is_whole = timed.is_in(laid["trial"].unique().to_list()).all()
-    note = " ".join([NOTE, DASHED, *([] if is_whole else [MIDDLE_ONLY])])
+    shown = max(rows, key=lambda row: row["idle_s"])
     seen = set(laid["part"])
     parts = {name: part for name, part in zip(NAMES, PARTS, strict=True) if part in seen}
     legend = legend_of(list(parts), [colour(f"part-{part}") for part in parts.values()])
     return Chart(
         id="timeline",
         title="What every worker did when",
-        description=f"{note} {shown['curve']} at N = {shown['workers']}, "
-        f"{shown['choice'][0].lower()}{shown['choice'][1:]}. {shown['summary']}",
-        spec=_spec(first, lanes=shown["workers"])
-        | {"usermeta": {"note": note, "panels": [], "legend": legend}},
-        data={"timeline": timeline_rows(results)},
+        description=f"{NOTE} {shown['curve']} at N = {shown['workers']}. {shown['summary']}",
+        spec=_spec(shown["trial"], lanes=shown["workers"])
+        | {"usermeta": {"note": NOTE, "panels": [], "legend": legend}},
+        data={"timeline": rows},
     )
 
 
@@ -105,42 +96,20 @@ def _spec(first: str, *, lanes: int) -> dict[str, Any]:
     return spec | {"autosize": AUTOSIZE, "config": config()}
 
 
-def timeline_rows(results: Results, only: Collection[str] | None = None) -> list[Row]:
-    """One row a timed trial, or each that is named; its pieces are lists, which stay small."""
+def timeline_rows(results: Results) -> list[Row]:
+    """The trials that are laid out, by rising N; the pieces of one are lists, which stay small."""
     if results.timeline is None:
         return []
-    middle = {row["trial"] for row in middle_rows(results)}
-    is_chosen = pl.col("valid") if only is None else pl.col("trial").is_in(list(only))
-    chosen = results.trials.filter(is_chosen)
-    known = results.timeline.filter(pl.col("trial").is_in(chosen["trial"].to_list()))
-    pieces = {key: own for (key,), own in known.group_by("trial", maintain_order=True)}
+    pieces = {key: own for (key,), own in results.timeline.group_by("trial", maintain_order=True)}
+    laid = results.trials.filter(pl.col("trial").is_in(list(pieces)))
     return [
-        _trial(curve, row, pieces[row["trial"]], middle=row["trial"] in middle)
+        _trial(curve, row, pieces[row["trial"]])
         for curve in curves(results.configurations)
-        for row in curve.select(chosen).sort("workers", "block").to_dicts()
-        if row["trial"] in pieces
+        for row in curve.select(laid).sort("workers").to_dicts()
     ]
 
 
-def middle_rows(results: Results) -> list[Row]:
-    """Of each configuration the trial whose wall time is the median or next below it, by rising N.
-
-    Only trials with a timeline count.
-    """
-    if results.timeline is None:
-        return []
-    known = pl.col("trial").is_in(results.timeline["trial"].unique().to_list())
-    return [
-        {"curve": curve.name, **middle_trials(own).row(0, named=True)}
-        for curve in curves(results.configurations)
-        for _, own in curve.select(results.trials)
-        .filter("valid", known)
-        .sort("workers")
-        .group_by("workers", maintain_order=True)
-    ]
-
-
-def _trial(curve: Curve, row: Row, pieces: pl.DataFrame, *, middle: bool) -> Row:
+def _trial(curve: Curve, row: Row, pieces: pl.DataFrame) -> Row:
     end_s = pl.col("start_s") + pl.col("wall_s")
     windows = pieces.filter(pl.col("verb") == "run").sort(end_s)
     # A lane may have had tasks of several nodes: it stands with the first.
@@ -157,10 +126,7 @@ def _trial(curve: Curve, row: Row, pieces: pl.DataFrame, *, middle: bool) -> Row
         "trial": row["trial"],
         "curve": curve.name,
         "workers": row["workers"],
-        "repeat": row["block"],
-        "choice": f"Repeat {row['block']}: {number(row['wall_s'])} s"
-        + (", the middle one" if middle else ""),
-        "middle": middle,
+        "idle_s": row["idle_s"] or 0.0,
         "summary": _summary(own, last=windows["lane"][-1], workers=row["workers"]),
         "last_s": windows.select(end_s.max()).item(),
         "lanes": [

@@ -96,10 +96,7 @@ def section(results: Results) -> Section | None:
         ),
         short=tuple(one.in_short(LEFT_OUT) for one in (*shown, *there(compared))),
         note=AT_ONCE if at_once else "",
-        figures=(
-            *("machinenodes", "machinestorage", "machinereaders"),
-            *("machinecodecs", "machinekernels"),
-        ),
+        figures=("machinenodes",),
         scales=("log", "linear"),
         leads=False,
         doubts=(

@@ -26,9 +26,7 @@
     #vg-tooltip-element.visible { visibility: visible; }
     #vg-tooltip-element td { padding: 0; vertical-align: top; overflow-wrap: anywhere; }
     #vg-tooltip-element td.key { color: var(--chart-quiet); padding-right: .75rem; white-space: nowrap; }
-    .chart-save { font-weight: 400; font-size: .75rem; color: var(--chart-quiet); white-space: nowrap; margin-left: auto; }
-    .chart-save button { font: inherit; color: inherit; border: 1px solid var(--chart-grid); border-radius: 4px; background: none; padding: 0 .375rem; margin-left: .25rem; cursor: pointer; }
-    @media print { #vg-tooltip-element, .chart-choice, .chart-save { display: none; } }`;
+    @media print { #vg-tooltip-element, .chart-choice { display: none; } }`;
 
   const boxes = [...document.querySelectorAll("input[name=stage]")];
   const chosen = {
@@ -202,76 +200,43 @@
     return list;
   }
 
-  function labelled(text, select) {
-    const label = made("label", "", text);
-    label.append(select);
-    return label;
-  }
-
-  // Chooses the trial of the timeline: first a stage and N, then one of their trials.
-  class TrialChoice {
+  // Chooses the stage and N whose middle trial the timeline shows.
+  class Choice {
     constructor(id, container, plot) {
       this.plot = plot;
-      this.rows = datasets[charts[id].spec.data?.name ?? "timeline"];
-      const first = charts[id].spec.params.find((param) => param.name === "trial").value;
-      this.configuration = made("select", "");
-      this.trial = made("select", "");
+      this.rows = datasets[id];
+      this.select = made("select", "");
       this.summary = made("p", "chart-summary");
       this.summary.setAttribute("aria-live", "polite");
-      this.fillConfigurations();
-      this.configuration.addEventListener("change", () => { this.fillTrials(); this.show(); });
-      this.trial.addEventListener("change", () => this.show());
-      const choice = made("div", "chart-choice");
-      choice.append(labelled("Stage and N", this.configuration), labelled("Trial", this.trial));
-      container.append(choice, this.summary);
-      this.choose(this.rows.find((row) => row.trial === first));
-    }
-
-    keyOf(row) {
-      return JSON.stringify([row.curve, row.workers]);
-    }
-
-    fillConfigurations() {
-      const groups = new Map();
-      for (const row of this.rows) {
-        if (!groups.has(row.curve)) {
-          const group = made("optgroup", "");
-          group.label = row.curve;
-          groups.set(row.curve, group);
-          this.configuration.append(group);
-        }
-        const group = groups.get(row.curve), key = this.keyOf(row);
-        if (group.lastChild?.value !== key) group.append(new Option(`${row.curve}, N = ${row.workers}`, key));
-      }
-    }
-
-    fillTrials() {
-      const own = this.rows.filter((row) => this.keyOf(row) === this.configuration.value);
-      this.trial.replaceChildren(...own.map((row) => new Option(row.choice, row.trial)));
-      this.trial.value = (own.find((row) => row.middle) ?? own[0]).trial;
-    }
-
-    choose(row) {
-      this.configuration.value = this.keyOf(row);
-      this.fillTrials();
-      this.trial.value = row.trial;
+      this.select.append(...this.rows.map((row) => new Option(`${row.curve}, N = ${row.workers}`, row.trial)));
+      this.select.value = charts[id].spec.params.find((param) => param.name === "trial").value;
+      this.select.addEventListener("change", () => this.show());
+      const label = made("label", "", "Stage and N");
+      label.append(this.select);
+      container.append(made("div", "chart-choice"), this.summary);
+      container.firstChild.append(label);
       this.show();
     }
 
+    get shown() {
+      return this.rows.find((row) => row.trial === this.select.value);
+    }
+
     show() {
-      const row = this.rows.find((one) => one.trial === this.trial.value);
+      const row = this.shown;
       const step = Math.max(LANE_PX[0], Math.min(LANE_PX[1], LANES_PX / row.workers));
       this.summary.textContent = row.summary;
-      const told = `${row.curve}, N = ${row.workers}. ${row.choice}. ${row.summary}`;
+      const told = `${row.curve}, N = ${row.workers}. ${row.summary}`;
       this.plot.set({ trial: row.trial, height: step * row.workers }, told);
     }
 
-    // Trials of stages that are not chosen cannot be, and the one that is shown is of a chosen one.
+    // Stages that are left out cannot be chosen, and the one that is shown is not left out.
     stages() {
-      for (const group of this.configuration.children) group.disabled = !isChosen(group.label);
-      const shown = this.rows.find((row) => row.trial === this.trial.value);
-      const other = this.rows.findLast((row) => isChosen(row.curve) && row.middle);
-      if (!isChosen(shown.curve) && other) this.choose(other);
+      for (const [place, row] of this.rows.entries()) this.select.options[place].disabled = !isChosen(row.curve);
+      const other = this.rows.findLast((row) => isChosen(row.curve));
+      if (isChosen(this.shown.curve) || !other) return;
+      this.select.value = other.trial;
+      this.show();
     }
   }
 
@@ -286,67 +251,6 @@
     if (text) text.textContent = titleOf(id);
   }
 
-  const escaped = (text) => new Option(text).innerHTML;
-
-  // A chart as it stands on the page, in light colours: title, legend, names of panels, plots.
-  async function pictureOf(id) {
-    const place = document.querySelector(`[data-chart="${id}"]`);
-    await Promise.all(plots.filter((plot) => plot.id === id).map((plot) => plot.draw()));
-    const base = place.getBoundingClientRect(), TOP_PX = 32, MARGIN_PX = 8;
-    const at = (element) => {
-      const box = element.getBoundingClientRect();
-      return { x: box.left - base.left + MARGIN_PX, y: box.top - base.top + TOP_PX, width: box.width, height: box.height };
-    };
-    const text = (x, y, words, style) => `<text x="${x}" y="${y}" ${style}>${escaped(words)}</text>`;
-    const parts = [text(MARGIN_PX, 20, titleOf(id), 'font-size="15" font-weight="600"')];
-    let height = TOP_PX;
-    const nested = (svg) => {
-      const { x, y, width, height: own } = at(svg);
-      const copy = svg.cloneNode(true);
-      for (const [name, value] of Object.entries({ x, y, width, height: own, xmlns: "http://www.w3.org/2000/svg" })) copy.setAttribute(name, value);
-      height = Math.max(height, y + own);
-      return new XMLSerializer().serializeToString(copy);
-    };
-    for (const found of place.querySelectorAll(".chart-legend li, .chart-panel > p, .chart-plot > svg, .chart-plot > * > svg")) {
-      if (!found.checkVisibility()) continue;
-      const { x, y } = at(found);
-      if (found.matches("li")) parts.push(nested(found.querySelector("svg")), text(x + 19, y + 14, found.textContent, 'font-size="13"'));
-      else if (found.matches("p")) parts.push(text(x, y + 15, found.textContent, 'font-size="14" font-weight="600"'));
-      else parts.push(nested(found));
-    }
-    const width = Math.ceil(base.width + 2 * MARGIN_PX);
-    height = Math.ceil(height + MARGIN_PX);
-    const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" fill="#1F2328"><rect width="100%" height="100%" fill="#fff"/>${parts.join("")}</svg>`;
-    return { width, height, svg: svg.replace(/var\(--chart-[\w-]+, (#[0-9A-Fa-f]+)\)/g, "$1") };
-  }
-
-  async function saved(id, kind) {
-    const { width, height, svg } = await pictureOf(id);
-    let file = new Blob([svg], { type: "image/svg+xml" });
-    if (kind === "png") {
-      const SCALE = 2, image = new Image(), canvas = document.createElement("canvas");
-      image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-      await image.decode();
-      Object.assign(canvas, { width: SCALE * width, height: SCALE * height });
-      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-      file = await new Promise((resolve) => canvas.toBlob(resolve));
-    }
-    window.pyscale.save(`${id}.${kind}`, file);
-  }
-
-  function saveButtons(id) {
-    const group = made("span", "chart-save");
-    for (const kind of ["png", "svg"]) {
-      const button = made("button", "", kind.toUpperCase());
-      button.type = "button";
-      button.title = `Save as ${kind.toUpperCase()}`;
-      button.setAttribute("aria-label", `Save as ${kind.toUpperCase()}: ${charts[id].title}`);
-      button.addEventListener("click", () => saved(id, kind));
-      group.append(button);
-    }
-    return group;
-  }
-
   // Builds what stands around the plots of one chart, and the plots, which are not drawn yet.
   function mounted(place) {
     const id = place.dataset.chart;
@@ -354,7 +258,6 @@
     const plots = [];
     place.replaceChildren();
     caption(id);
-    place.closest("figure")?.querySelector("figcaption")?.append(saveButtons(id));
     if (parts) place.append(legend(parts));
     const canChoose = charts[id].spec.params?.some((param) => param.name === "trial");
     const head = made("div", "");
@@ -370,7 +273,7 @@
     }
     place.append(grid);
     if (note) place.append(made("p", "chart-note", note));
-    if (canChoose) choices.push(new TrialChoice(id, head, plots[0]));
+    if (canChoose) choices.push(new Choice(id, head, plots[0]));
     return plots;
   }
 
