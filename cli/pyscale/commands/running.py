@@ -52,7 +52,7 @@ from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, run_lock, writer_here, written_by_owner_alone
 from pyscale.store.provenance import refuse_changed_input
-from pyscale.store.retrying import fails_again
+from pyscale.store.taskfiles import fails_again
 from pyscale.validation.expected import refuse_other_work
 from pyscale.wording import listing
 from pyscale_stages.wording import plural

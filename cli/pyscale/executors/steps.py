@@ -19,7 +19,7 @@ from pyscale.slurm.absence import Patience
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import EXIT_FILE, LAUNCH_FILE
-from pyscale.store.taskfiles import ended_by_another, forget_jobs, withdraw_orders, write_order
+from pyscale.store.taskfiles import ended_by_another, withdraw_orders, write_order
 
 
 class StepExecutor(Executor):
@@ -36,7 +36,6 @@ class StepExecutor(Executor):
 
     def run(self, batch: Batch) -> None:
         """Keep as many steps running as the batch allows, until all its tasks have ended."""
-        forget_jobs(self._run.trial(batch.trial), batch.name)
         gang = Submission.of(batch).is_gang
 
         def start(slots: Mapping[Group, int]) -> Mapping[Path, Step]:
@@ -53,7 +52,6 @@ class StepExecutor(Executor):
     def end_all(self) -> int:
         """End the steps of this job, and take back the orders of their tasks."""
         for trial in self._run.plan.trials:
-            forget_jobs(self._run.trial(trial))
             withdraw_orders(self._run.trial(trial), trial.tasks)
         living = [step for step in self._steps if step.process.poll() is None]
         for step in living:
