@@ -17,7 +17,7 @@ from pyscale.sbatch.queued import is_alive
 from pyscale.store.allocations import is_followed, read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
-from pyscale.store.lock import is_locked, lock_doubt
+from pyscale.store.lock import is_locked
 from pyscale.store.taskfiles import RecordError
 from pyscale_stages.contract import Record
 
@@ -64,7 +64,6 @@ class RunStatus(Record):
     left_running: tuple[int, ...] = Field(
         (), description="Processes here that outlived the pyscale that started them"
     )
-    doubt: str | None = Field(None, description="Why it may not be running, where that is not sure")
 
 
 def run_status(run: RunFolder, *, all_tasks: bool = False) -> RunStatus:
@@ -126,7 +125,6 @@ class StatusReader:
             left_running=tuple(process.pid for process in started_for(self._run.path))
             if state in LEFT
             else (),
-            doubt=lock_doubt(self._run.path) if attended else None,
         )
 
     def state(self) -> RunState:

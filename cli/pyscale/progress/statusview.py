@@ -180,8 +180,6 @@ def _cells(task: TaskStatus) -> tuple[Text, ...]:
 def _outlook(status: RunStatus) -> Iterator[str]:
     if status.slurm_complaint is not None:
         yield (f"Slurm does not answer ({status.slurm_complaint}): this shows the records only")
-    if status.doubt is not None:
-        yield status.doubt
     if status.eta_s is not None:
         yield f"about {duration(status.eta_s)} left"
     ended = all(row.done + row.failed == row.total for row in status.configurations)
