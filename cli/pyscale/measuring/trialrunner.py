@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 from pyscale.errors import UserError
-from pyscale.executors.background_load import look_around
-from pyscale.executors.page_cache import bring_inputs_to
 from pyscale.executors.protocol import WINDOWS, Batch, Executor
+from pyscale.executors.surroundings import bring_inputs_to, look_around
 from pyscale.measuring.taskwriter import TaskWriter
 from pyscale.measuring.trialrecords import COMPARING, Failure, TrialRecords, is_complete
 from pyscale.planning.plan import Trial
-from pyscale.runtimes.protocol import Runtime
+from pyscale.runtimes.starting import Runtime
 from pyscale.store import records
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
