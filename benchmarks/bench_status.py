@@ -31,8 +31,8 @@ from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Journal
 from pyscale.store.lock import run_lock
-from pyscale.store.records import LAUNCH_FILE, ORDER_FILE, SPEC_FILE, Jobs, LaunchRecord, TaskOrder
-from pyscale.store.taskfiles import read_task, write_jobs, write_order
+from pyscale.store.records import LAUNCH_FILE, ORDER_FILE, SPEC_FILE, LaunchRecord, TaskOrder
+from pyscale.store.taskfiles import read_task, write_order
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskSpec
 
@@ -141,7 +141,6 @@ def make_run(root: Path, n_trials: int, n_tasks: int) -> RunFolder:
         end(run, trial, tasks[: n_tasks // 2] if last else trial.tasks)
         if last:
             order(run, trial, tasks[n_tasks // 2 :])
-        write_jobs(run.trial(trial), "windows", Jobs(job_ids=jobs))
         journal.append("submitted", trial.id, tuple(jobs.values()), detail=", ".join(jobs))
         if not last:
             journal.append("trial_finished", trial.id)

@@ -12,7 +12,7 @@ from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.sites import load_site
 from pyscale.planning.suite import load_suite
-from pyscale.runtimes.protocol import NativeRuntime
+from pyscale.runtimes.starting import NativeRuntime
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Event
@@ -25,14 +25,12 @@ from pyscale.store.records import (
     SPEC_FILE,
     Bystanders,
     ExitRecord,
-    Jobs,
     LaunchRecord,
     NodeRecord,
     Requested,
     Surroundings,
     TrialCache,
 )
-from pyscale.store.taskfiles import write_jobs
 from pyscale_stages.contract import (
     Agreement,
     Counters,
@@ -136,10 +134,10 @@ class _Pretended:
         steps = [("windows", self._trial.window_tasks)]
         steps += [(task, (task,)) for task in self._trial.tasks[len(self._trial.windows) :]]
         for name, tasks in steps:
-            events.append(self._event("submitted", self._now))
+            submitted = self._event("submitted", self._now)
             ended = [self._task(task, lane) for lane, task in enumerate(tasks)]
-            jobs = {task: f"{self._random.randint(1, 99999)}_{lane}" for task, lane, _ in ended}
-            write_jobs(self._run.trial(self._trial), name, Jobs(job_ids=jobs))
+            jobs = tuple(f"{self._random.randint(1, 99999)}_{lane}" for _, lane, _ in ended)
+            events.append(submitted.model_copy(update={"job_ids": jobs}))
             if name == "windows":
                 self._nodes(1 + max(lane for _, lane, _ in ended) // LANES_A_NODE)
             self._now = max(end for _, _, end in ended) + timedelta(seconds=0.5)

@@ -1,4 +1,4 @@
-"""Locks of files: the kernel's, or a file's existence where the filesystem has no such locks."""
+"""The kernel's locks of files, by which processes of one machine or of several keep apart."""
 
 from __future__ import annotations
 
@@ -9,22 +9,34 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
+
+from pyscale.errors import UserError
 
 _NO_LOCKS = frozenset([errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ESTALE])
 """Lustre mounted without flock, NFS without its lock daemon, filesystems that have none, and NFS
 that has lost the file."""
-
-
 _GLANCE_S = 0.05
 """Others may look at a lock for an instant."""
 
 
 def file_lock(path: Path) -> BaseFileLock:
-    """The lock of a file, made where it is absent, that works on its filesystem; not yet held."""
+    """The lock of a file, made where it is absent; not yet held.
+
+    UserError where its filesystem has no locks.
+    """
     os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666))
-    # Beside the file, not in its place: a file that was copied here would count as held for ever.
-    return FileLock(path) if is_held(path) is not None else SoftFileLock(marker_of(path))
+    try:
+        _is_held(path)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        raise UserError(
+            f"the filesystem of {path.parent} has no file locks ({error.strerror}), so nothing "
+            "keeps two processes from writing at once: use a folder on another one, or have it "
+            "mounted with them, as Lustre with the option flock"
+        ) from error
+    return FileLock(path)
 
 
 @contextmanager
@@ -41,8 +53,17 @@ def claimed(lock: BaseFileLock, waiting: Callable[[], object]) -> Iterator[None]
         lock.release()
 
 
-def is_held(path: Path) -> bool | None:
-    """Whether a process holds the kernel's lock of a file; None: its filesystem has no locks."""
+def is_held(path: Path) -> bool:
+    """Whether a process holds the lock of a file; none does where the filesystem has no locks."""
+    try:
+        return _is_held(path)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        return False
+
+
+def _is_held(path: Path) -> bool:
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -52,15 +73,6 @@ def is_held(path: Path) -> bool | None:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError as error:
-        if error.errno in _NO_LOCKS:
-            return None
-        raise
     finally:
         os.close(descriptor)
     return False
-
-
-def marker_of(path: Path) -> Path:
-    """File that is there as long as a lock is held where the filesystem has no locks."""
-    return path.with_name(f"{path.name}.held")

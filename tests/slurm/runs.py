@@ -218,7 +218,7 @@ class ClusterRuns:
         return [
             process
             for process in psutil.process_iter(["cmdline"])
-            if "pyscale.executors.submitted" in (process.info["cmdline"] or ())
+            if "submitit.core._submit" in (process.info["cmdline"] or ())
             and any(str(self.run.path) in word for word in process.info["cmdline"])
         ]
 

@@ -4,13 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pyscale.slurm.accounts import ask_accounts, ends_of
-from pyscale.slurm.endings import cause_of, ended_by_slurm
-from pyscale.slurm.queue import SlurmSilent, cancel, jobs_named
-from slurm import cgroups
-
-MIB = 1 << 20
-OVER_ITS_MEMORY = "exec python3 -c 'held = bytes(1) * (400 << 20); import time; time.sleep(600)'"
+from pyscale.slurm.queue import SlurmSilent, cancel, ends_of, jobs_named
 
 
 class OurJobs:
@@ -41,10 +35,7 @@ class OurJobs:
         def known():
             jobs, ends = self.seen(), ends_of(job_ids)
             return all(
-                not jobs[job_id].alive
-                and job_id in ends
-                and ends[job_id].node == jobs[job_id].node
-                and ends[job_id].memory_bytes is not None
+                not jobs[job_id].alive and job_id in ends and ends[job_id].node == jobs[job_id].node
                 for job_id in job_ids
             )
 
@@ -87,18 +78,6 @@ def test_where_a_job_runs_what_it_waits_for_and_since_when(ours, endless, monkey
     assert ours.seen()[running] == job
 
 
-def test_memory_that_ran_out_is_told_with_how_much_there_was(ours, tmp_path, missing):
-    if not cgroups.can_limit_memory():
-        missing("memory limits by cgroups", cgroups.HOW_TO_GET_THEM)
-    script = tmp_path / "memory.sh"
-    script.write_text(f"#!/bin/sh\n{OVER_ITS_MEMORY}\n")
-    job = ours.submit("--mem=100M", script)
-    jobs, ends = ours.told(job)
-    for cause in (cause_of(job, jobs[job], None), cause_of(job, None, ends[job])):
-        assert cause.kind == "OutOfMemory"
-    assert ends[job].memory_bytes == 100 * MIB
-
-
 def test_how_jobs_ended_by_the_queue_and_by_the_accounts(ours, endless):
     done = ours.submit("--wrap=true")
     failed = ours.submit("--wrap=exit 3")
@@ -116,19 +95,11 @@ def test_how_jobs_ended_by_the_queue_and_by_the_accounts(ours, endless):
         *("COMPLETED", "FAILED", "FAILED", "FAILED", "CANCELLED", "CANCELLED")
     ]
     assert jobs[other].alive
-    for job_id in (ran, waited):
-        assert cause_of(job_id, jobs[job_id], None).kind == "Cancelled"
-        assert cause_of(job_id, None, ends[job_id]).kind == "Cancelled"
     assert ends[ran].cancelled_by is not None
-    assert [ends[waited].node, ends[waited].elapsed_s] == ["", 0]
-    assert [ends[job_id].exit_code for job_id in (done, failed)] == [0, 3]
-    for job_id, words in {
-        failed: "failed with exit code 3",
-        killed: "was killed by SIGSEGV",
-        not_started: "could not be started",
-    }.items():
-        assert words in cause_of(job_id, None, ends[job_id]).message
-        assert ended_by_slurm(job_id, ends[job_id]) is None
+    assert ends[waited].node == ""
+    assert {job_id: ends[job_id].state for job_id in ids} == {
+        job_id: jobs[job_id].state for job_id in ids
+    }
 
 
 @pytest.mark.slow
@@ -136,8 +107,6 @@ def test_a_controller_and_accounts_that_are_away_say_so(ours, endless):
     job = ours.submit(endless)
     ours.slurm.stop_slurmdbd()
     assert ends_of([job]) == {}
-    with pytest.raises(SlurmSilent, match="^sacct: .*Problem talking to the database"):
-        ask_accounts([job])
     ours.slurm.stop_slurmctld()
     with pytest.raises(SlurmSilent, match="^squeue: Unable to contact slurm controller"):
         ours.seen()

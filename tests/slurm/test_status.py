@@ -33,19 +33,19 @@ def test_a_run_is_told_from_the_queue_to_its_end_and_while_slurm_is_away(runs, e
             lambda why=why: allocation(runs)["why"].startswith(why), f"it was {why}"
         )
     status = runs.status()
-    assert (status["state"], status["jobs"]) == ("queued", {"running": 0, "queued": 1})
+    assert (status["state"], allocation(runs)["state"]) == ("queued", "queued")
     assert f"allocation {job} waits in the queue: held by its user" in words(runs)
     runs.hold("w0", "w1")
     runs.slurm.run("scontrol", "release", job)
     runs.slurm.run("scancel", other)
     with runs.in_its_middle(process, "w0") as (launch,):
         status = runs.status()
-        assert (status["state"], status["jobs"]) == ("running", {"running": 1, "queued": 0})
+        assert status["state"] == "running"
         assert allocation(runs)["state"] == "running"
         assert 0 < allocation(runs)["left_s"] < 12 * 3600
         assert allocation(runs)["waited_s"] > 0
         task = tasks_of_first(status)["w0"]
-        assert (task["state"], task["node"], task["job_id"]) == ("running", launch.node, job)
+        assert (task["state"], task["node"]) == ("running", launch.node)
         assert task["elapsed_s"] > 0
         runs.slurm.stop_slurmctld()
         told = words(runs)

@@ -98,7 +98,7 @@ _RECORDS = (
     *(SPEC_FILE, PARAMS_FILE, ORDER_FILE, WITHDRAWN_FILE, LAUNCH_FILE, EXIT_FILE, RESULT_FILE),
     *(CACHE_FILE, SURROUNDINGS_FILE, "stdout", "stderr"),
 )
-_PATTERNS = (NODE_FILE.format(node="*"), "*.jobs.json")
+_PATTERNS = (NODE_FILE.format(node="*"),)
 _OUTPUT = "out"
 
 

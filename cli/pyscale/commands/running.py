@@ -12,7 +12,6 @@ from typing import Any
 import psutil
 
 from pyscale.commands.dryrun import show as show_plan
-from pyscale.commands.foreignrun import refuse_foreign
 from pyscale.console import answer, talk
 from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import load_registry
@@ -51,7 +50,7 @@ from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, run_lock, writer_here, written_by_owner_alone
 from pyscale.store.provenance import refuse_changed_input
-from pyscale.store.retrying import fails_again
+from pyscale.store.taskfiles import fails_again
 from pyscale.validation.expected import refuse_other_work
 from pyscale.wording import listing
 from pyscale_stages.wording import plural
@@ -108,14 +107,13 @@ def start(
 def resume(
     name: str,
     *,
-    foreign: bool,
     detach: bool,
     strict: bool,
     verbose: bool,
 ) -> int:
     """Finish a run that was interrupted; return the exit code."""
     _refuse_strict(strict, detach=detach)
-    run = _run_to_go_on_with(name, foreign=foreign)
+    run = _run_to_go_on_with(name)
     if strict:
         _refuse_blind_gate(run.plan)
     # Slurm has taken its jobs, and some may still hold what their kind is allowed.
@@ -128,7 +126,6 @@ def extend(
     repeats: int | None,
     workers: str | None,
     *,
-    foreign: bool,
     detach: bool,
     strict: bool,
     verbose: bool,
@@ -137,7 +134,7 @@ def extend(
     if repeats is None and workers is None:
         raise UserError("give more --repeats, or other --workers, as in --repeats 6")
     _refuse_strict(strict, detach=detach)
-    run = _run_to_go_on_with(name, foreign=foreign)
+    run = _run_to_go_on_with(name)
     # As the setting, which reads texts like 1,2,4 and refuses others.
     asked = None if workers is None else load_settings(workers=workers).workers
     with run_lock(run.path):
@@ -161,15 +158,19 @@ def extend(
     return _carry_out(run, detach=detach, strict=strict, verbose=verbose)
 
 
-def _run_to_go_on_with(name: str, *, foreign: bool) -> RunFolder:
-    """A run that this user may write, made safe; that of another user only where asked for."""
+def _run_to_go_on_with(name: str) -> RunFolder:
+    """A run of this user, made safe."""
     run = find_run(load_settings().runs_folder, name)
     if not os.access(run.path, os.W_OK):
         raise UserError(
             f"the run {run.path.name} cannot be finished, because {run.path} may not be written "
             "into: ask who owns it, or start a run of your own"
         )
-    refuse_foreign(run, agreed=foreign)
+    if run.other_owner is not None:
+        raise UserError(
+            f"the run {run.path.name} belongs to {run.other_owner}, and you would execute what it "
+            "orders: start a run of your own, or read what it does and copy its folder"
+        )
     run.make_safe()
     return run
 
@@ -208,11 +209,11 @@ def cancel(name: str | None) -> None:
     talk(f"cancelled; finish it with: pyscale resume {run.path.name}")
 
 
-def work_off(name: str, *, foreign: bool) -> None:
+def work_off(name: str) -> None:
     """Run what is left of a run in this process."""
     # Who started it kept these from itself meanwhile, and so from it.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
-    run = _run_to_go_on_with(name, foreign=foreign)
+    run = _run_to_go_on_with(name)
     if run.plan.site is not None and "SLURM_JOB_ID" not in os.environ:
         raise UserError(
             f"the run {run.path.name} is worked off in jobs of Slurm: go on with `pyscale resume "

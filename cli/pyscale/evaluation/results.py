@@ -53,8 +53,8 @@ from pyscale.report.write import writing_into
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest, write_manifest
-from pyscale.store.retrying import fails_again
 from pyscale.store.tables import build_tables, write_tables
+from pyscale.store.taskfiles import fails_again
 from pyscale.validation.judging import validation_of
 from pyscale_stages.registry import load_stage
 from pyscale_stages.timing import Call

@@ -22,12 +22,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from pyscale.errors import last_line
 from pyscale.executors.node_prolog import do_once_on_this_node
-from pyscale.executors.rankend import tell_other_ranks
-from pyscale.interruption import end_with_parent, killed_by
+from pyscale.interruption import end_with_parent, killed_by, signal_name
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.spans import SPAWN_VARIABLE
+from pyscale_stages.ranks.rank_failure import tell_end
 
 Order = dict[str, Any]
 PR_SET_CHILD_SUBREAPER = 36
@@ -212,6 +213,27 @@ def write_exit(
         end_utc=datetime.now(UTC).isoformat(),
         cause=cause,
     )
+
+
+def tell_other_ranks(
+    task: Path, order: Order, returncode: int | None, cause: dict[str, Any] | None
+) -> None:
+    """Write how a task ended beside its meeting, if it has one and did not end well."""
+    # An order that an earlier pyscale wrote has no such key.
+    if order.get("meeting") is not None and returncode != 0:
+        sentence = cause["message"] if cause else _how(task, order, returncode)
+        tell_end(Path(order["meeting"]), f"rank {order['rank']} ended ({sentence})")
+
+
+def _how(task: Path, order: Order, returncode: int | None) -> str:
+    process = f"its process on {node_name()}"
+    if returncode is None:
+        return f"{process} vanished without a message"
+    killer = killed_by(returncode, in_container=bool(order["container"]))
+    if killer is not None:
+        return f"{process} was killed by {signal_name(killer)}"
+    said = last_line(task / "stderr").removeprefix("error: ")
+    return said or f"{process} ended with exit code {returncode} and no message"
 
 
 def _write(path: Path, **record: Any) -> None:

@@ -33,8 +33,7 @@ def do_once_on_this_node(work: Mapping[str, Any]) -> None:
 
 
 def _done(work: Mapping[str, Any]) -> str:
-    from pyscale.executors.background_load import look_around
-    from pyscale.executors.page_cache import bring_inputs_to
+    from pyscale.executors.surroundings import bring_inputs_to, look_around
     from pyscale.store.records import NodeRecord, Surroundings
     from pyscale_stages.reading import Reading
 

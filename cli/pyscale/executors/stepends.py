@@ -10,22 +10,42 @@ from typing import Any
 
 from pyscale.errors import end_of
 from pyscale.slurm.absence import is_away
-from pyscale.slurm.accounts import JobEnd
 from pyscale.slurm.commands import ask
-from pyscale.slurm.endings import AGAIN, ended_by_slurm
 from pyscale.store.records import LAUNCH_FILE, LaunchRecord, Requested
-from pyscale.store.taskfiles import explain_kill, read_record
+from pyscale.store.taskfiles import LIMITS, explain_kill, read_record
 from pyscale_stages.contract import TaskError
+from pyscale_stages.errors import EXIT_FAILED, EXIT_RESOURCE_EXHAUSTED
 
 _LOG_BYTES = 64 * 1024
-_SAID = (
-    (r"oom-kill|out of memory|exceeded memory limit", "OUT_OF_MEMORY"),
-    (r"due to time limit", "TIMEOUT"),
-    (r"due to node failure|node fail", "NODE_FAIL"),
-    (r"due to preemption", "PREEMPTED"),
-    (r"\*\*\* step \S+ on \S+ cancelled", "CANCELLED"),
+AGAIN = "resume the run to try it again"
+_ENDINGS = (
+    (
+        r"oom-kill|out of memory|exceeded memory limit",
+        "OutOfMemory",
+        "ran out of memory{on}{memory}: raise memory_gib in the site's file, or use more workers "
+        "so that each holds less",
+    ),
+    (
+        r"due to time limit",
+        "TimeLimit",
+        "reached its time limit{on}{time}: raise time_min in the site's file, or use more workers "
+        "so that each does less",
+    ),
+    (
+        r"due to node failure|node fail",
+        "NodeFail",
+        f"lost its node{{on}}, which went down or stopped answering: {AGAIN}, and report it to the "
+        "cluster's administrators if it happens again",
+    ),
+    (
+        r"due to preemption",
+        "Preempted",
+        f"was preempted{{on}}: {AGAIN}, or name a partition or qos without preemption in the "
+        "site's file",
+    ),
+    (r"\*\*\* step \S+ on \S+ cancelled", "Cancelled", f"was cancelled{{on}}: {AGAIN}"),
 )
-"""Words of slurmstepd and srun, and the state that Slurm calls such an end; the first counts."""
+"""Words of slurmstepd and srun: kind of such an end, and what is said of it; the first counts."""
 _STEP = re.compile(r"(?:StepId=|STEP )(\d+\.\d+)")
 UNKNOWN_JOB = "invalid job id"
 GRACE_S = 5.0
@@ -63,18 +83,23 @@ class StepLog:
     def killer(self, folder: Path) -> TaskError | None:
         """Why Slurm ended a task of the step; None where it did not."""
         said = self.text()
-        state = next((state for words, state in _SAID if re.search(words, said, re.I)), None)
-        if state is None:
+        known = (end for end in _ENDINGS if re.search(end[0], said, re.I))
+        _, kind, sentence = next(known, ("", "", ""))
+        if not kind:
             return None
         found = _STEP.search(said)
         launch = read_record(LaunchRecord, folder / LAUNCH_FILE)
-        end = JobEnd(
-            state=state,
-            node=launch.node if launch is not None else "",
-            time_limit_s=self._asked.time_limit_s,
-            memory_bytes=self._asked.memory_bytes,
+        memory_bytes = self._asked.memory_bytes
+        how = sentence.format(
+            on=f" on {launch.node}" if launch is not None else "",
+            memory=f", of {memory_bytes / 2**30:.3g} GiB that it asked for" if memory_bytes else "",
+            time=f", of {self._asked.time_limit_s / 60:g} min",
         )
-        return ended_by_slurm(f"step {found[1] if found else self._job_id}", end)
+        return TaskError(
+            kind=kind,
+            message=f"step {found[1] if found else self._job_id} {how}",
+            exit_code=EXIT_RESOURCE_EXHAUSTED if kind in LIMITS else EXIT_FAILED,
+        )
 
     def explain(self, folder: Path) -> None:
         """Add to the record of a task that was killed why Slurm did that, where it did."""
@@ -90,7 +115,7 @@ class StepLog:
         return TaskError(
             kind="Failed",
             message=f"a step of job {self._job_id} failed ({said}): see {self.path}, and {AGAIN}",
-            exit_code=1,
+            exit_code=EXIT_FAILED,
         )
 
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyscale.executors.protocol import Batch, Executor
-from pyscale.executors.stepcommand import step_command, step_environment
 from pyscale.executors.stepends import PERIOD_S, AllocationEndedError, Step, StepLog, own_state
-from pyscale.executors.submission import Submission
+from pyscale.executors.submission import OF_THE_CLUSTER, WITHOUT_RANK_FAILURE, Submission
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
+from pyscale.planning.joboptions import Allocation, as_words, node_options, speaks_of_threads
 from pyscale.planning.sites import Site
 from pyscale.slurm.absence import Patience
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import EXIT_FILE, LAUNCH_FILE
-from pyscale.store.taskfiles import ended_by_another, forget_jobs, withdraw_orders, write_order
+from pyscale.store.taskfiles import ended_by_another, withdraw_orders, write_order
 
 
 class StepExecutor(Executor):
@@ -36,7 +38,6 @@ class StepExecutor(Executor):
 
     def run(self, batch: Batch) -> None:
         """Keep as many steps running as the batch allows, until all its tasks have ended."""
-        forget_jobs(self._run.trial(batch.trial), batch.name)
         gang = Submission.of(batch).is_gang
 
         def start(slots: Mapping[Group, int]) -> Mapping[Path, Step]:
@@ -53,7 +54,6 @@ class StepExecutor(Executor):
     def end_all(self) -> int:
         """End the steps of this job, and take back the orders of their tasks."""
         for trial in self._run.plan.trials:
-            forget_jobs(self._run.trial(trial))
             withdraw_orders(self._run.trial(trial), trial.tasks)
         living = [step for step in self._steps if step.process.poll() is None]
         for step in living:
@@ -131,3 +131,54 @@ def _started(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             command, env=step_environment(), stdin=subprocess.DEVNULL, stdout=err, stderr=err
         )
+
+
+def step_command(site: Site, batch: Batch, tokens: Mapping[Path, str], job_id: str) -> list[str]:
+    """Command line that runs tasks, the ranks of a gang if several, as one step of a job."""
+    return [
+        *_srun(site, batch, len(tokens), job_id),
+        "--input=none",
+        f"--time={Submission.of(batch).asked(site).time_min}",
+        *(sys.executable, "-u", "-m", "pyscale.executors.launch", "0"),
+        *(word for folder, token in tokens.items() for word in (str(folder), token)),
+    ]
+
+
+def step_environment() -> dict[str, str]:
+    """The environment of a step: without what the job asked for, which srun would ask for again."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in OF_THE_CLUSTER or not name.startswith(("SLURM_", "SLURMD_", "SRUN_"))
+    }
+
+
+def _srun(site: Site, batch: Batch, tasks: int, job_id: str) -> list[str]:
+    wanted = Submission.of(batch).asked(site)
+    return [
+        "srun",
+        f"--jobid={job_id}",
+        # Without it a step would take all cores that the job has on its nodes.
+        "--exact",
+        "--mpi=none",
+        *WITHOUT_RANK_FAILURE,
+        f"--ntasks={tasks}",
+        f"--cpus-per-task={wanted.cpus}",
+        *as_words(node_options(wanted, tasks)),
+        # Where the site's own options do not say how a task is bound.
+        *([] if speaks_of_threads(wanted.request) else ["--cpu-bind=cores"]),
+        _memory(site, wanted, tasks),
+        # All GPUs of the job are of one type, and Slurm refuses one that was not asked for.
+        f"--gpus-per-task={wanted.gpus}" if wanted.gpus else "--gres=none",
+        # Ranks reach each other's memory only on GPUs that they see; each takes its own of them.
+        *(["--gpu-bind=none"] if wanted.gpus and tasks > 1 else []),
+    ]
+
+
+def _memory(site: Site, wanted: Allocation, tasks: int) -> str:
+    """Memory of a step; by default it would take all that the job has, and no other could begin."""
+    if not site.memory:
+        return "--mem=0"
+    if tasks == 1:
+        return f"--mem={wanted.memory_mib}M"
+    return f"--mem-per-cpu={wanted.memory_mib_per_core}M"

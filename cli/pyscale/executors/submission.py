@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from typing import Any
 
 from pyscale.errors import UserError
 from pyscale.executors.protocol import WINDOWS, Batch
-from pyscale.executors.submitted import command_line
 from pyscale.planning.joboptions import Allocation, allocation
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
@@ -96,12 +96,7 @@ def submit(
     from submitit import SlurmExecutor
     from submitit.core.utils import FailedJobError, FailedSubmissionError
 
-    class Submitter(SlurmExecutor):
-        @property
-        def _submitit_command_str(self) -> str:
-            return command_line(folder)
-
-    executor = Submitter(folder)
+    executor = SlurmExecutor(folder)
     executor.update_parameters(**told)
     try:
         # What sbatch complains of is in the error too.
@@ -144,18 +139,12 @@ def setup_lines(site: Site, *, in_image: bool) -> list[str]:
     return lines
 
 
-def script_of(asked: Mapping[str, Any], folder: Path, map_count: int | None = None) -> str:
+def script_of(asked: Mapping[str, Any], folder: Path) -> str:
     """The text that submitit gives to sbatch, for what its Slurm executor is told."""
     from submitit.slurm.slurm import _make_sbatch_string
 
-    return str(
-        _make_sbatch_string(
-            command=command_line(folder),
-            folder=folder,
-            map_count=map_count,
-            **asked,
-        )
-    )
+    command = shlex.join([sys.executable, "-u", "-m", "submitit.core._submit", str(folder)])
+    return str(_make_sbatch_string(command=command, folder=folder, **asked))
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from pyscale.measuring.trialrecords import is_complete
 from pyscale.report.results import Results
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import EventKind, Journal, Listener
-from pyscale.store.lock import is_locked, lock_doubt, lock_holder
+from pyscale.store.lock import is_locked, lock_holder
 from pyscale_stages.errors import EXIT_RESOURCE_EXHAUSTED, ResourceExhausted
 
 LOG_FILE = "orchestrator.log"
@@ -48,8 +48,6 @@ class Here:
 
     def begin(self) -> None:
         """Start the program, unless one works the run off already; return once it has the run."""
-        if (doubt := lock_doubt(self._run.path)) is not None:
-            raise UserError(doubt)
         if is_locked(self._run.path):
             return
         # A Ctrl-C just after its start would leave it unknown. It lets itself hear these again.
@@ -155,8 +153,7 @@ def started(run: Path) -> subprocess.Popen[bytes]:
     """Start the program that works a run off; nothing ends it with the terminal."""
     with (run / LOG_FILE).open("wb") as log, ignored(signal.SIGHUP):
         return subprocess.Popen(
-            # Another user's was agreed to before.
-            [sys.executable, "-m", "pyscale", "work", str(run), "--foreign"],
+            [sys.executable, "-m", "pyscale", "work", str(run)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -25,8 +25,7 @@ from pyscale.progress.course import Course
 from pyscale.report.results import Results
 from pyscale.sbatch.held import HeldJob, held_trials
 from pyscale.slurm.absence import persist
-from pyscale.slurm.accounts import ends_of
-from pyscale.slurm.queue import SlurmSilent, cancel, job_name
+from pyscale.slurm.queue import SlurmSilent, cancel, ends_of, job_name
 from pyscale.store.allocations import (
     Allocated,
     Allocations,

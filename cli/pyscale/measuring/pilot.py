@@ -21,8 +21,7 @@ from pyscale.planning.plan import Plan, Trial
 from pyscale.progress.course import Course, usual_s
 from pyscale.runtimes.frozen import runtime_of
 from pyscale.sbatch.held import SPARE
-from pyscale.slurm.accounts import ends_of
-from pyscale.slurm.queue import SlurmSilent, cancel
+from pyscale.slurm.queue import SlurmSilent, cancel, ends_of
 from pyscale.store.allocations import is_cancelled, read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal

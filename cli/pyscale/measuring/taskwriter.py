@@ -10,7 +10,7 @@ from typing import Any
 
 from pyscale.planning.plan import Trial
 from pyscale.planning.traits import meets
-from pyscale.runtimes.protocol import NativeRuntime, Runtime
+from pyscale.runtimes.starting import NativeRuntime, Runtime
 from pyscale.store import records
 from pyscale.store.folder import RunFolder
 from pyscale.store.taskfiles import read_task, write_order
@@ -47,15 +47,10 @@ class TaskWriter:
         for task in tasks:
             folder = self._run.task(trial, task)
             spec = self._spec(trial, task)
+            rank = None if spec.meeting is None else spec.rank
+            known = {"node_work": node_work, "meeting": spec.meeting, "rank": rank}
             start = self._runtime_of(trial).start(spec, folder, trial.image)
-            drafts[folder] = records.TaskOrder(
-                argv=start.argv,
-                env=start.env,
-                container=start.container,
-                node_work=node_work,
-                meeting=spec.meeting,
-                rank=None if spec.meeting is None else spec.rank,
-            )
+            drafts[folder] = start.model_copy(update=known)
         return drafts
 
     def write_as_before(self, trial: Trial, task: str, compared: str) -> None:

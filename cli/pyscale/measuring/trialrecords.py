@@ -11,8 +11,7 @@ from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.traits import shares_result
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import LAUNCH_FILE
-from pyscale.store.retrying import why_not_again
-from pyscale.store.taskfiles import read_task
+from pyscale.store.taskfiles import read_task, why_not_again
 from pyscale_stages.contract import OutputFile, TaskError
 from pyscale_stages.errors import EXIT_BAD_INPUT
 from pyscale_stages.ranks.rank_failure import LostRank

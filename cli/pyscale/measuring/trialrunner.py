@@ -8,18 +8,16 @@ from pathlib import Path
 from typing import Literal
 
 from pyscale.errors import UserError
-from pyscale.executors.background_load import look_around
-from pyscale.executors.page_cache import bring_inputs_to
 from pyscale.executors.protocol import WINDOWS, Batch, Executor
+from pyscale.executors.surroundings import bring_inputs_to, look_around
 from pyscale.measuring.taskwriter import TaskWriter
 from pyscale.measuring.trialrecords import COMPARING, Failure, TrialRecords, is_complete
 from pyscale.planning.plan import Trial
-from pyscale.runtimes.protocol import Runtime
+from pyscale.runtimes.starting import Runtime
 from pyscale.store import records
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.retrying import why_not_again
-from pyscale.store.taskfiles import read_task, write_jobs
+from pyscale.store.taskfiles import read_task, why_not_again
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.measure.nodename import node_name
@@ -157,12 +155,7 @@ class TrialRunner:
         write_atomically(self._run.trial(trial) / name, record.model_dump_json(indent=1) + "\n")
 
     def _batch(self, trial: Trial, name: str, tasks: Sequence[str]) -> Batch:
-        known: dict[str, str] = {}
-
         def submitted(jobs: Mapping[str, str]) -> None:
-            # Tasks may be submitted a few at a time, and the file names those of all times.
-            known.update(jobs)
-            write_jobs(self._run.trial(trial), name, records.Jobs(job_ids=known))
             self._journal.append(
                 "submitted", trial.id, tuple(jobs.values()), detail=", ".join(jobs)
             )

@@ -1,9 +1,9 @@
-"""Slurm's state of a run's jobs, and its meaning for tasks and for allocations."""
+"""Slurm's state of the jobs of a run that hold nodes."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,8 +12,6 @@ from typing import Literal
 from pydantic import AwareDatetime, Field
 
 from pyscale.planning.plan import Plan
-from pyscale.slurm.accounts import ends_of
-from pyscale.slurm.endings import cause_of
 from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_name, jobs_named, why_it_waits
 from pyscale.store.allocations import Allocated
 from pyscale.store.journal import Event
@@ -21,12 +19,6 @@ from pyscale_stages.contract import Record
 
 PERIOD_S = 5.0
 """Least time between questions of one who watches: the controller is everybody's."""
-CLOCK_GRACE_S = 10.0
-"""How far the clocks of this machine and of the file system may differ."""
-
-TaskState = Literal["waiting", "queued", "starting", "running", "gone", "done", "failed"]
-"""Waiting: not ordered yet. Starting: Slurm runs its job, and its process is not there yet.
-Gone: its job has ended or is not known, and left no word of how the task ended."""
 WAITS = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"}
 
 
@@ -34,23 +26,9 @@ WAITS = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", 
 class Queue:
     """What Slurm said of the jobs of a run at one moment."""
 
-    asked_s: float
-    """When it was asked, in seconds since 1970."""
     jobs: Mapping[str, QueuedJob] = field(default_factory=dict)
     complaint: str | None = None
     """Why it did not answer, where it did not."""
-
-    def came_later(self, written_s: float) -> bool:
-        """Whether a record may be too young for Slurm to have known of it when it was asked."""
-        return written_s > self.asked_s - CLOCK_GRACE_S
-
-    def why_gone(self, job_ids: Collection[str]) -> dict[str, str]:
-        """Why jobs have ended, by the controller's word and the accounts', where there are any."""
-        ends = ends_of(job_ids)
-        return {
-            job_id: cause_of(job_id, self.jobs.get(job_id), ends.get(job_id)).message
-            for job_id in job_ids
-        }
 
 
 class RunQueue:
@@ -80,67 +58,13 @@ class RunQueue:
         return self._last
 
     def _ask(self) -> Queue:
-        asked_s = time.time()
         try:
-            return Queue(asked_s, jobs_named(self._name))
+            return Queue(jobs_named(self._name))
         except SlurmSilent as silent:
-            return Queue(asked_s, complaint=str(silent))
+            return Queue(complaint=str(silent))
         finally:
             # The pause begins with the answer, so that a slow controller has it too.
             self._answered_s = time.monotonic()
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a task that has not ended is."""
-
-    state: TaskState
-    why: str = ""
-    """In plain words, where there is something to say."""
-    node: str | None = None
-    """As Slurm says, where it does."""
-
-
-def place_of(
-    recorded: str, written_s: float, *, job_id: str | None, queue: Queue | None, attended: bool
-) -> Place:
-    """Where a task is of which records tell so much: the names that `taskstatus` has for it.
-
-    Records win over Slurm's word: it may be late, and is nothing where Slurm does not answer. The
-    queue was asked before the records were read. `attended`: a living pyscale waits for the task.
-    """
-    match recorded:
-        case "waiting" | "done" | "failed":
-            return Place(recorded)
-    launched = recorded == "launched"
-    by_records = Place("running" if launched else "queued")
-    if queue is None or queue.complaint is not None:
-        return by_records
-    if job_id is None and launched:
-        return by_records
-    if job_id is None:
-        if attended:
-            return Place("queued", "being submitted")
-        return Place("gone", "no job of it is recorded; resume the run to start it again")
-    later = "waiting for its record" if attended else "resume the run to record its end"
-    job = queue.jobs.get(job_id)
-    if job is None:
-        if queue.came_later(written_s):
-            return by_records
-        return Place("gone", f"Slurm no longer knows its job; {later}")
-    node = job.node or None
-    if not job.alive:
-        return Place("gone", f"Slurm says {job.state}; {later}", node)
-    if job.state in WAITS:
-        if not launched:
-            return Place("queued", why_it_waits(job.reason))
-        if queue.came_later(written_s):
-            return by_records
-        return Place("queued", f"requeued; {why_it_waits(job.reason)}")
-    if job.state == "COMPLETING" and not launched:
-        return Place("gone", f"Slurm says {job.state}; {later}", node)
-    why = "" if job.state == "RUNNING" else f"Slurm says {job.state}"
-    return Place("running" if launched else "starting", why, node)
 
 
 class AllocationStatus(Record):

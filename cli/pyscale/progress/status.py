@@ -11,13 +11,13 @@ from pydantic import Field
 from pyscale.planning.plan import Trial
 from pyscale.processes import started_for
 from pyscale.progress.course import ENDS, Course
-from pyscale.progress.runqueue import WAITS, AllocationStatus, Queue, RunQueue, allocation_states
+from pyscale.progress.runqueue import AllocationStatus, RunQueue, allocation_states
 from pyscale.progress.taskstatus import TaskReader, TrialState, TrialStatus
 from pyscale.sbatch.queued import is_alive
 from pyscale.store.allocations import is_followed, read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
-from pyscale.store.lock import is_locked, lock_doubt
+from pyscale.store.lock import is_locked
 from pyscale.store.taskfiles import RecordError
 from pyscale_stages.contract import Record
 
@@ -45,13 +45,6 @@ class ConfigurationStatus(Record):
     )
 
 
-class JobCounts(Record):
-    """Jobs of a run that Slurm has not ended."""
-
-    running: int
-    queued: int
-
-
 class RunStatus(Record):
     """Where a run stands at one moment."""
 
@@ -60,7 +53,6 @@ class RunStatus(Record):
     state: RunState
     configurations: tuple[ConfigurationStatus, ...]
     trials: tuple[TrialStatus, ...] = Field(description="Those under way, or all where asked for")
-    jobs: JobCounts | None = Field(None, description="Absent where Slurm was not asked or silent")
     allocations: tuple[AllocationStatus, ...] = Field(
         (), description="Jobs that hold nodes for all trials, in the order of their submission"
     )
@@ -72,7 +64,6 @@ class RunStatus(Record):
     left_running: tuple[int, ...] = Field(
         (), description="Processes here that outlived the pyscale that started them"
     )
-    doubt: str | None = Field(None, description="Why it may not be running, where that is not sure")
 
 
 def run_status(run: RunFolder, *, all_tasks: bool = False) -> RunStatus:
@@ -110,7 +101,9 @@ class StatusReader:
         if state == "queued" and plan.queue is not None:
             state = "queued" if is_alive(plan.queue, allocations[-1].job_id) else "interrupted"
         self._unreadable = {}
-        trials = tuple(self._trials(ends, queue, attended=attended))
+        # Where Slurm is silent a job may still live.
+        worked_off = attended or any(one.state != "ended" for one in allocations)
+        trials = tuple(self._trials(ends, worked_off=worked_off))
         remaining = [trial for trial in plan.trials if trial.id not in ends]
         return RunStatus(
             run_id=plan.run_id,
@@ -118,7 +111,6 @@ class StatusReader:
             state=state,
             configurations=_configurations(self._run, course),
             trials=trials,
-            jobs=_job_counts(queue),
             allocations=allocations,
             slurm_complaint=queue.complaint if queue else None,
             failures=(
@@ -133,7 +125,6 @@ class StatusReader:
             left_running=tuple(process.pid for process in started_for(self._run.path))
             if state in LEFT
             else (),
-            doubt=lock_doubt(self._run.path) if attended else None,
         )
 
     def state(self) -> RunState:
@@ -152,9 +143,7 @@ class StatusReader:
                 break
         return attended, events
 
-    def _trials(
-        self, ends: Mapping[str, Event], queue: Queue | None, *, attended: bool
-    ) -> list[TrialStatus]:
+    def _trials(self, ends: Mapping[str, Event], *, worked_off: bool) -> list[TrialStatus]:
         """The trials to tell of."""
         found = []
         for trial in self._run.plan.trials:
@@ -163,11 +152,11 @@ class StatusReader:
             if state == "planned" and self._run.trial(trial).is_dir():
                 state = "under way"
             # On this machine nothing outlives pyscale, and jobs of a cluster do.
-            alive = state == "under way" and (attended or self._run.plan.site is not None)
+            alive = state == "under way" and (worked_off or self._run.plan.site is not None)
             if not (self._all or alive):
                 continue
             try:
-                found.append(self._tasks.read(trial, state, queue, attended=attended))
+                found.append(self._tasks.read(trial, state, worked_off=worked_off))
             except RecordError as error:
                 self._unreadable[trial.id] = str(error)
         return found
@@ -214,11 +203,3 @@ def _configurations(run: RunFolder, course: Course) -> tuple[ConfigurationStatus
             )
         )
     return tuple(rows)
-
-
-def _job_counts(queue: Queue | None) -> JobCounts | None:
-    if queue is None or queue.complaint is not None:
-        return None
-    alive = [job for job in queue.jobs.values() if job.alive]
-    queued = sum(job.state in WAITS for job in alive)
-    return JobCounts(running=len(alive) - queued, queued=queued)

@@ -19,6 +19,7 @@ from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Event, EventKind, Journal
 from pyscale.store.lock import is_locked
+from pyscale.wording import listing
 
 REFRESH_MS = 1000
 """Running tasks get older although no file changes."""
@@ -81,7 +82,7 @@ def _until_the_end(run: RunFolder) -> Iterator[RunStatus]:
 
 MOST_ROWS = 24
 """Configurations that are told one by one where they are points of a grid."""
-STYLES = {"failed": "bold red", "gone": "red", "running": "green", "starting": "green"}
+STYLES = {"failed": "bold red", "gone": "red", "running": "green"}
 
 
 def rendered(status: RunStatus) -> RenderableType:
@@ -162,31 +163,23 @@ def _tasks(trial: TrialStatus) -> RenderableType:
         table.add_column(justify="right" if column == 3 else "left", overflow="fold")
     for task in trial.tasks:
         table.add_row(*_cells(task))
-    # How many of each state, and of each reason to wait, have no line of their own.
+    # How many of each state have no line of their own.
     told = [task.state for task in trial.tasks]
     more = {state: count - told.count(state) for state, count in trial.counts.items()}
     rest = ", ".join(f"{count} more {state}" for state, count in more.items() if count)
-    waits = [
-        _line(f"  {count} queued: {why}")
-        for why, count in trial.waits.items()
-        if count > sum(task.why == why for task in trial.tasks)
-    ]
-    return Group(table, *([_line(f"  … and {rest}")] if rest else []), *waits)
+    return Group(table, *([_line(f"  … and {rest}")] if rest else []))
 
 
 def _cells(task: TaskStatus) -> tuple[Text, ...]:
-    where = " ".join(filter(None, ("on" if task.node else "", task.node)))
+    where = f"on {task.node}" if task.node else ""
     elapsed = "" if task.elapsed_s is None else duration(task.elapsed_s)
-    job = f"job {task.job_id}" if task.job_id and task.state in {"queued", "gone"} else ""
     state = Text(task.state, style=STYLES.get(task.state, ""))
-    return (Text(f"  {task.task}"), state, Text(where or job), Text(elapsed), Text(task.why))
+    return (Text(f"  {task.task}"), state, Text(where), Text(elapsed), Text(task.why))
 
 
 def _outlook(status: RunStatus) -> Iterator[str]:
     if status.slurm_complaint is not None:
         yield (f"Slurm does not answer ({status.slurm_complaint}): this shows the records only")
-    if status.doubt is not None:
-        yield status.doubt
     if status.eta_s is not None:
         yield f"about {duration(status.eta_s)} left"
     ended = all(row.done + row.failed == row.total for row in status.configurations)
@@ -210,17 +203,12 @@ def _allocation(one: AllocationStatus) -> str:
 
 def _advice(status: RunStatus) -> str:
     resume = f"pyscale resume {status.run_id}"
-    jobs = status.jobs
-    if jobs is None or jobs.running + jobs.queued == 0:
+    living = [one.job_id for one in status.allocations if one.state in {"queued", "running"}]
+    if not living:
         return f"finish it with: {resume}"
-    going_on = [
-        f"{count} job{'' if count == 1 else 's'} still {verb}{'s' if count == 1 else ''}"
-        for count, verb in ((jobs.running, "run"), (jobs.queued, "wait"))
-        if count
-    ]
     return (
-        f"{status.state}; {' and '.join(going_on)}; continue them with: {resume}, or end them "
-        f"with: pyscale cancel {status.run_id}"
+        f"{status.state}; job {listing(living)} of it {'goes' if len(living) == 1 else 'go'} on; "
+        f"go on with: {resume}, or end it with: pyscale cancel {status.run_id}"
     )
 
 

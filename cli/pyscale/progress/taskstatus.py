@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -12,7 +12,6 @@ from typing import Literal
 from pydantic import Field
 
 from pyscale.planning.plan import Trial
-from pyscale.progress.runqueue import Place, Queue, TaskState, place_of
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import (
     EXIT_FILE,
@@ -23,19 +22,14 @@ from pyscale.store.records import (
     LaunchRecord,
     TaskOrder,
 )
-from pyscale.store.taskfiles import RecordError, read_jobs, read_record, read_task
+from pyscale.store.taskfiles import RecordError, read_record, read_task
 from pyscale_stages.contract import Record
 
 TrialState = Literal["planned", "under way", "done", "failed", "skipped"]
-SHOWN_FIRST: tuple[TaskState, ...] = (
-    "failed",
-    "gone",
-    "running",
-    "starting",
-    "queued",
-    "done",
-    "waiting",
-)
+TaskState = Literal["waiting", "queued", "running", "gone", "done", "failed"]
+"""Waiting: not ordered yet. Queued: ordered, and its process is not there yet. Gone: nobody works
+the run off any more, and the task left no word of how it ended."""
+SHOWN_FIRST: tuple[TaskState, ...] = ("failed", "gone", "running", "queued", "done", "waiting")
 
 
 class TaskStatus(Record):
@@ -43,17 +37,15 @@ class TaskStatus(Record):
 
     task: str
     state: TaskState
-    job_id: str | None = None
     node: str | None = None
     elapsed_s: float | None = Field(None, description="How long its process runs, or ran")
-    why: str = Field("", description="Why it waits or has failed, in plain words")
+    why: str = Field("", description="Why it is gone or has failed, in plain words")
 
 
 class TrialStatus(Record):
     """How many tasks of a trial are in each state, and some or all of the tasks."""
 
     counts: dict[TaskState, int]
-    waits: dict[str, int] = Field(description="Why tasks are queued -> how many")
     tasks: tuple[TaskStatus, ...] = Field(description="Those that matter most, first")
     trial: str
     state: TrialState
@@ -63,7 +55,7 @@ class TrialStatus(Record):
 class _Glance:
     """What the names of a task's files, and the record of its end, tell."""
 
-    recorded: str
+    recorded: TaskState
     written_s: float = 0.0
     ended: ExitRecord | None = None
 
@@ -77,41 +69,24 @@ class TaskReader:
         # A folder that is set aside lives on, so that the one in its place has another inode.
         self._ended: dict[tuple[str, int], _Glance] = {}
 
-    def read(
-        self, trial: Trial, state: TrialState, queue: Queue | None, *, attended: bool
-    ) -> TrialStatus:
-        """Tell what a trial's tasks do; `attended`: a living pyscale waits for them."""
+    def read(self, trial: Trial, state: TrialState, *, worked_off: bool) -> TrialStatus:
+        """Tell what a trial's tasks do; `worked_off`: a program or a job may still end them."""
         folder = self._run.trial(trial)
-        jobs = read_jobs(folder)
         glances = self._glances(folder, trial.tasks)
-        places = {
-            task: place_of(
-                glance.recorded,
-                glance.written_s,
-                job_id=jobs.get(task),
-                queue=queue,
-                attended=attended,
-            )
-            for task, glance in glances.items()
-        }
+        states = {task: one.recorded for task, one in glances.items()}
+        if not worked_off:
+            lost = [task for task, state in states.items() if state in {"queued", "running"}]
+            states |= dict.fromkeys(lost, "gone")
         told = list(glances)
         if self._most is not None:
-            told.sort(key=lambda t: (SHOWN_FIRST.index(places[t].state), glances[t].written_s))
+            told.sort(key=lambda t: (SHOWN_FIRST.index(states[t]), glances[t].written_s))
             told = told[: self._most]
-        counts = Counter(place.state for place in places.values())
-        if queue is not None and not attended:
-            gone = {t: jobs[t] for t in told if places[t].state == "gone" and t in jobs}
-            causes = queue.why_gone(set(gone.values()))
-            places |= {t: replace(places[t], why=causes[job]) for t, job in gone.items()}
+        counts = Counter(states.values())
         return TrialStatus(
             trial=trial.id,
             state=state,
             counts={which: counts[which] for which in SHOWN_FIRST if counts[which]},
-            waits=dict(Counter(p.why for p in places.values() if p.state == "queued" and p.why)),
-            tasks=tuple(
-                _status(folder / task, places[task], glances[task].ended, jobs.get(task))
-                for task in told
-            ),
+            tasks=tuple(_status(folder / t, states[t], glances[t].ended) for t in told),
         )
 
     def _glances(self, folder: Path, tasks: tuple[str, ...]) -> dict[str, _Glance]:
@@ -156,8 +131,9 @@ def _look_at(folder: str, *, tried_before: bool) -> _Glance:
                 done = ended.returncode == 0 and RESULT_FILE in files
                 return _Glance("done" if done else "failed", ended.end_utc.timestamp(), ended)
         begun = LAUNCH_FILE in files and not _launched_for_another(folder)
-        recorded, latest = ("launched", LAUNCH_FILE) if begun else ("ordered", ORDER_FILE)
-        return _Glance(recorded, files[latest].stat().st_mtime)
+        if begun:
+            return _Glance("running", files[LAUNCH_FILE].stat().st_mtime)
+        return _Glance("queued", files[ORDER_FILE].stat().st_mtime)
     except FileNotFoundError:
         # It is being set aside at this moment, to be ordered again.
         return _Glance("waiting")
@@ -178,22 +154,22 @@ def _ended_for_another(ended: ExitRecord, folder: str) -> bool:
     return order is None or order.token != ended.token
 
 
-def _status(folder: Path, place: Place, ended: ExitRecord | None, job_id: str | None) -> TaskStatus:
+def _status(folder: Path, state: TaskState, ended: ExitRecord | None) -> TaskStatus:
     """Tell all that is known of one task."""
-    status = TaskStatus(
-        task=folder.name, state=place.state, job_id=job_id, node=place.node, why=place.why
-    )
-    if place.state not in {"running", "gone", "done", "failed"}:
-        return status
+    if state in {"waiting", "queued"}:
+        return TaskStatus(task=folder.name, state=state)
     launch = read_record(LaunchRecord, folder / LAUNCH_FILE)
-    known: dict[str, object] = {}
-    if launch is not None:
-        known["node"] = launch.node
-        known["elapsed_s"] = _elapsed_s(launch, place.state, ended)
-    if place.state == "failed":
+    why = "it ended without a word; resume the run to start it again" if state == "gone" else ""
+    if state == "failed":
         error = read_task(folder).error
-        known["why"] = error.message if error else ""
-    return status.model_copy(update=known)
+        why = error.message if error else ""
+    return TaskStatus(
+        task=folder.name,
+        state=state,
+        node=launch.node if launch else None,
+        elapsed_s=_elapsed_s(launch, state, ended) if launch else None,
+        why=why,
+    )
 
 
 def _elapsed_s(launch: LaunchRecord, state: TaskState, ended: ExitRecord | None) -> float | None:

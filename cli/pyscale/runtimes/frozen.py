@@ -13,8 +13,7 @@ from pyscale.images.catalog import image_for
 from pyscale.images.engine import Engine, commit_in, find_engine
 from pyscale.images.lockfile import AS_LOCKED, ImageFolder, LockedImage, look, sha256_of
 from pyscale.planning.plan import Plan, Trial
-from pyscale.runtimes.apptainer import ApptainerRuntime
-from pyscale.runtimes.protocol import NativeRuntime, Runtime
+from pyscale.runtimes.starting import ApptainerRuntime, NativeRuntime, Runtime
 from pyscale.runtimes.versions import refuse_changed_versions
 from pyscale.store.containererrors import SLOW_START, unpacked_its_image, why_no_container
 from pyscale.store.folder import RunFolder

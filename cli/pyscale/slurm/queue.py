@@ -1,10 +1,11 @@
-"""The jobs of one name, as the controller sees them: asked, cancelled, and why they wait."""
+"""The jobs of one name, as the controller sees them: asked, cancelled, why they wait or ended."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -96,6 +97,36 @@ def parse(text: str) -> dict[str, QueuedJob]:
         except ValueError:
             raise SlurmSilent(f"unexpected line of squeue: {line!r}") from None
     return jobs
+
+
+@dataclass(frozen=True)
+class JobEnd:
+    """How a job ended, by Slurm's accounting, which outlasts the controller's memory."""
+
+    state: str
+    node: str
+    """Nodes that it ran on, like n1 or n[1-2]; empty where it never began."""
+    cancelled_by: int | None
+    """User id, where it was cancelled and Slurm says by whom."""
+
+
+def ends_of(job_ids: Collection[str]) -> dict[str, JobEnd]:
+    """How jobs ended, by one call of sacct; nothing of those still alive or not in accounts."""
+    ends = {}
+    with suppress(SlurmSilent, ValueError):
+        out = answer_of(
+            *("sacct", "--noheader", "--parsable2", "--allocations"),
+            *("--format=JobID,State,NodeList", f"--jobs={','.join(sorted(job_ids))}"),
+            # The accounts are never needed: where they hang, sacct itself would wait 45 s.
+            time_limit_s=TIME_LIMIT_S,
+        )
+        for line in out.splitlines():
+            job_id, told, node = line.split("|")
+            state, _, by = told.partition(" by ")
+            if state in ENDED:
+                where = "" if node == "None assigned" else node
+                ends[job_id] = JobEnd(state, where, int(by) if by.isdigit() else None)
+    return ends
 
 
 def cancel(job_ids: Collection[str]) -> None:

@@ -86,5 +86,5 @@ def following(run: Path) -> Iterator[None]:
 
 
 def is_followed(run: Path) -> bool:
-    """Whether a pyscale follows a run's allocations, where its filesystem tells."""
-    return bool(is_held(run / FOLLOWED_FILE))
+    """Whether a pyscale follows a run's allocations."""
+    return is_held(run / FOLLOWED_FILE)

@@ -16,17 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pyscale.data.registry import load_registry
 from pyscale.errors import UserError
 from pyscale.planning.plan import Plan
-from pyscale.resources import shipped
 from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.manifest import MANIFEST_FILE
 from pyscale.store.provenance import PROVENANCE_FILE
 from pyscale.store.tables import FILES, TABLES, TASKS_FILE
 from pyscale_stages.atomic import write_atomically
-from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import plural
 
 if TYPE_CHECKING:
@@ -47,12 +44,13 @@ _FILES = {
     MANIFEST_FILE: "What ran, where and from what: versions, checksums, and the whole hardware",
     **{FILES[name]: f"Table: {rows}" for name, (rows, _) in TABLES.items()},
 }
-
-# What the system's own table of types may lack: the crate must not depend on the machine.
-_FORMATS = {
-    ".jsonl": "application/jsonl",
-    ".md": "text/markdown",
-    ".parquet": "application/vnd.apache.parquet",
+_FOLDERS = {
+    "report/": ("Report", "Answers, tables of configurations, charts and figures"),
+    "tasks/": (
+        "Records of the tasks",
+        "A folder for each trial, and in it one for each task: what it was to do, how it was "
+        "started, and what it left; earlier attempts beside them",
+    ),
 }
 
 
@@ -72,18 +70,9 @@ def write_crate(run: RunFolder) -> Path:
     for name, what in _FILES.items():
         if (run.path / name).is_file():
             _add_file(crate, run, name, what)
-    for file in sorted(run.report.rglob("*")):
-        # An archive of the run is no part of it.
-        if file.is_file() and file.suffix != ".zip" and not file.name.startswith("."):
-            _add_file(crate, run, file.relative_to(run.path).as_posix(), "Part of the report")
-    crate.add_dataset(
-        dest_path="tasks/",
-        properties={
-            "name": "Records of the tasks",
-            "description": "A folder for each trial, and in it one for each task: what it was to "
-            "do, how it was started, and what it left; earlier attempts beside them",
-        },
-    )
+    for folder, (name, what) in _FOLDERS.items():
+        if (run.path / folder).is_dir():
+            crate.add_dataset(dest_path=folder, properties={"name": name, "description": what})
     _add_action(crate, run, manifest, (times[0], times[-1]))
     file = run.path / CRATE_FILE
     text = json.dumps(crate.metadata.generate(), indent=1, ensure_ascii=False) + "\n"
@@ -141,14 +130,8 @@ def _describe_root(
 
 
 def _add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity:
-    """Describe what a run measured on, which lies outside; with its licence where it is known."""
+    """Describe what a run measured on, which lies outside."""
     files = found["files"]
-    known = load_registry(shipped("config")).datasets.get(str(plan.settings["data"]))
-    terms = {}
-    if known is not None:
-        licence = {"name": known.licence, "description": known.terms}
-        terms["license"] = _describe(crate, known.licence_url, "CreativeWork", **licence)
-        terms["citation"] = known.citation
     return _describe(
         crate,
         "#input",
@@ -158,7 +141,6 @@ def _add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity:
         "of each is in provenance.json",
         size=f"{sum(file['size_bytes'] for file in files)} bytes",
         **({"sha256": files[0]["sha256"]} if len(files) == 1 else {}),
-        **terms,
     )
 
 
@@ -208,18 +190,11 @@ def _add_action(
 
 
 def _add_software(crate: ROCrate, manifest: dict[str, Any]) -> Entity:
-    """Describe pyscale, and the packages that its stages computed with."""
+    """Describe pyscale; the manifest names the packages that its stages computed with."""
     origin = manifest["pyscale"]
     commit = "" if origin["git_commit"] is None else f", commit {origin['git_commit']}"
     changed = " with changes that were not committed" if origin["git_dirty"] else ""
-    used = {("Python", manifest["python"], "https://www.python.org/")}
-    for stage, versions in manifest["versions"].items():
-        # The record names devices and drivers too, which are no packages.
-        for package in (one for one in load_stage(stage).packages if one in versions):
-            # A local build like 2.5.1+cpu has no page of its own.
-            page = f"https://pypi.org/project/{package}/{versions[package].partition('+')[0]}/"
-            used.add((package, versions[package], page))
-    software = _describe(
+    return _describe(
         crate,
         "#pyscale",
         "SoftwareApplication",
@@ -228,11 +203,6 @@ def _add_software(crate: ROCrate, manifest: dict[str, Any]) -> Entity:
         description="Plans, starts, records and analyses the trials: no person is "
         f"recorded{commit}{changed}",
     )
-    software["softwareRequirements"] = [
-        _describe(crate, page, "SoftwareApplication", name=name, softwareVersion=version, url=page)
-        for name, version, page in sorted(used)
-    ]
-    return software
 
 
 def _describe(crate: ROCrate, identity: str, kind: str, **properties: Any) -> Entity:
@@ -244,8 +214,7 @@ def _describe(crate: ROCrate, identity: str, kind: str, **properties: Any) -> En
 
 def _add_file(crate: ROCrate, run: RunFolder, part: str, what: str, **properties: object) -> Entity:
     """Describe a file of the run's folder."""
-    suffix = Path(part).suffix
-    media = _FORMATS.get(suffix) or mimetypes.guess_type(part)[0] or "application/octet-stream"
+    media = mimetypes.guess_type(part)[0] or "application/octet-stream"
     described = {
         "name": Path(part).name,
         "description": what,

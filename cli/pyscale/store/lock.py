@@ -12,7 +12,7 @@ from filelock import Timeout
 from pydantic import Field
 
 from pyscale.errors import UserError
-from pyscale.filelocks import file_lock, is_held, marker_of
+from pyscale.filelocks import file_lock, is_held
 from pyscale_stages.atomic import naming, write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.measure.nodename import host_name
@@ -66,13 +66,11 @@ def written_by_owner_alone() -> Iterator[None]:
 
 @contextmanager
 def run_lock(run: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
-    """Hold the run for this process; UserError where another holds it after a while, or may."""
+    """Hold the run for this process; UserError where another holds it after a while."""
     lock = file_lock(run / LOCK_FILE)
     try:
         lock.acquire(timeout=patience_s, poll_interval=0.02)
     except Timeout as error:
-        if (doubt := lock_doubt(run)) is not None:
-            raise UserError(doubt) from error
         raise UserError(
             f"{_named(lock_holder(run))} is writing the run {run.name}: follow it with `pyscale "
             f"status {run.name} --watch`, or end it with `pyscale cancel {run.name}`"
@@ -86,29 +84,8 @@ def run_lock(run: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
 
 
 def is_locked(run: Path) -> bool:
-    """Whether a living process writes the run now, or may do so: see `lock_doubt`."""
-    held = is_held(run / LOCK_FILE)
-    if held is not None or not marker_of(run / LOCK_FILE).exists():
-        return bool(held)
-    # The marker of a process that was killed stays, so its existence alone says nothing.
-    holder = lock_holder(run)
-    return holder is None or not holder.is_here or holder.process() is not None
-
-
-def lock_doubt(run: Path) -> str | None:
-    """Why it cannot be told here whether the run is written, as a sentence; None where it can."""
-    path = run / LOCK_FILE
-    if is_held(path) is not None or not marker_of(path).exists():
-        return None
-    holder = lock_holder(run)
-    if holder is not None and holder.is_here:
-        return None
-    there = f"on {holder.node}" if holder else "on its node"
-    return (
-        f"{_named(holder)} may still write the run {run.name}, which cannot be checked without "
-        f"file locks on its filesystem: run `pyscale status {run.name}` or `pyscale cancel "
-        f"{run.name}` {there}, or delete {marker_of(path)} if that process has ended"
-    )
+    """Whether a living process writes the run now."""
+    return is_held(run / LOCK_FILE)
 
 
 def _named(holder: LockHolder | None) -> str:
@@ -117,8 +94,6 @@ def _named(holder: LockHolder | None) -> str:
 
 def writer_here(run: Path) -> psutil.Process:
     """The process that writes the run, if `lock.json` names it and this user may end it here."""
-    if (doubt := lock_doubt(run)) is not None:
-        raise UserError(doubt)
     holder = lock_holder(run)
     process = holder.process() if holder else None
     if holder is not None and not holder.is_here:
@@ -138,10 +113,7 @@ def writer_here(run: Path) -> psutil.Process:
 def _has_open(process: psutil.Process, lock: Path) -> bool:
     """Whether a process of this user has the file open by which it holds a lock."""
     with suppress(psutil.Error, OSError):
-        held = [file for file in (lock, marker_of(lock)) if file.exists()]
-        return any(
-            Path(opened.path).samefile(file) for opened in process.open_files() for file in held
-        )
+        return any(Path(opened.path).samefile(lock) for opened in process.open_files())
     return False
 
 

@@ -14,7 +14,7 @@ from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
 from pyscale.planning.plan import Trial
 from pyscale.planning.traits import has_own_work, shares_result
 from pyscale.store.records import TaskRecord
-from pyscale.store.retrying import MEMORY_LIMIT
+from pyscale.store.taskfiles import MEMORY_LIMIT
 from pyscale_stages.contract import AnySample, TaskError, TaskResult
 from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.loading import Loading

@@ -110,12 +110,6 @@ class ExitRecord(Record):
     )
 
 
-class Jobs(Record):
-    """Jobs that tasks of a trial were submitted as, so that a later pyscale finds them."""
-
-    job_ids: dict[str, str] = Field(description="Task -> job")
-
-
 class TrialCache(Record):
     """Page-cache state that the inputs of a trial were brought to before it began."""
 

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from pyscale.errors import UserError, end_of
 from pyscale.interruption import killed_by, signal_name
 from pyscale.store.containererrors import unpacked_its_image, why_no_container
+from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import why_unreadable
 from pyscale.store.records import (
     CACHE_FILE,
@@ -26,7 +27,6 @@ from pyscale.store.records import (
     SURROUNDINGS_FILE,
     WITHDRAWN_FILE,
     ExitRecord,
-    Jobs,
     LaunchRecord,
     NodeRecord,
     Surroundings,
@@ -36,14 +36,17 @@ from pyscale.store.records import (
 )
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record, TaskError, TaskResult
-from pyscale_stages.errors import StageError
+from pyscale_stages.errors import EXIT_BAD_INPUT, StageError
 from pyscale_stages.measure.stamp import Stamp
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import first_problem
 
 R = TypeVar("R", bound=Record)
 
-_JOBS_SUFFIX = ".jobs.json"
+MEMORY_LIMIT = "OutOfMemory"
+LIMITS = {MEMORY_LIMIT, "TimeLimit"}
+"""Kinds of error by which a cluster says that a task needed more than it had asked for."""
+
 _LOG_BYTES = 4096
 _LONGEST_PROBLEM = 200
 _OF_OTHER_VERSIONS = {"missing", "extra_forbidden"}
@@ -91,6 +94,27 @@ def read_task(folder: Path) -> TaskRecord:
         result=result,
         error=result.error if result and result.error else _error_of(ended, order, launch, folder),
     )
+
+
+def why_not_again(error: TaskError) -> str | None:
+    """Say why the same task would fail the same way; None where it may do better next time."""
+    if error.exit_code == EXIT_BAD_INPUT:
+        return "the same input gives the same error"
+    if error.kind in LIMITS:
+        return "the same request would end the same way"
+    return None
+
+
+def fails_again(run: RunFolder) -> bool:
+    """Whether a task of a run failed in a way that the same command would repeat."""
+    for trial in run.plan.trials:
+        for task in trial.tasks:
+            # Of a record that cannot be read the tables tell, and leave its trial out.
+            with suppress(RecordError):
+                error = read_task(run.task(trial, task)).error
+                if error is not None and why_not_again(error):
+                    return True
+    return False
 
 
 def has_ended(folder: Path) -> bool:
@@ -151,27 +175,9 @@ def explain_kill(folder: Path, cause: TaskError | None) -> None:
         write_atomically(folder / EXIT_FILE, told.model_dump_json() + "\n")
 
 
-def write_jobs(trial_folder: Path, name: str, jobs: Jobs) -> None:
-    """Record the jobs of a step of a trial: `windows`, `merge` or `check`."""
-    write_atomically(trial_folder / f"{name}{_JOBS_SUFFIX}", jobs.model_dump_json() + "\n")
-
-
-def read_jobs(trial_folder: Path) -> dict[str, str]:
-    """Task -> job of all that were submitted of a trial."""
-    found = (read_record(Jobs, file) for file in trial_folder.glob(f"*{_JOBS_SUFFIX}"))
-    return {task: job for jobs in found if jobs for task, job in jobs.job_ids.items()}
-
-
-def forget_jobs(trial_folder: Path, name: str = "*") -> None:
-    """Forget which jobs a step of a trial was submitted as; by default those of all its steps."""
-    for file in trial_folder.glob(f"{name}{_JOBS_SUFFIX}"):
-        file.unlink()
-
-
 def withdraw_orders(trial_folder: Path, tasks: Collection[str]) -> None:
-    """Take back the orders of tasks that no known job will end: they count as never begun."""
-    known = read_jobs(trial_folder)
-    for folder in (trial_folder / task for task in tasks if task not in known):
+    """Take back the orders of tasks that nobody will end: they count as never begun."""
+    for folder in (trial_folder / task for task in tasks):
         if (folder / ORDER_FILE).exists() and not (folder / EXIT_FILE).exists():
             (folder / ORDER_FILE).rename(folder / WITHDRAWN_FILE)
 

@@ -8,8 +8,8 @@ from statistics import median
 import psutil
 import pytest
 
-from pyscale.executors import background_load
-from pyscale.executors.background_load import look_around
+from pyscale.executors import surroundings
+from pyscale.executors.surroundings import look_around
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +55,7 @@ def test_a_process_that_only_names_the_package_is_no_task(monkeypatch):
 
 def test_what_this_process_started_is_left_out_and_what_others_did_is_not(monkeypatch):
     with running(SPIN, count=SPINNERS):
-        runnable = background_load._runnable()
+        runnable = surroundings._runnable()
         assert runnable >= SPINNERS
 
         def more_as_nobodys_children():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pyscale.executors.rankend import tell_other_ranks
+from pyscale.executors.launch import tell_other_ranks
 from pyscale.store.records import (
     EXIT_FILE,
     NODE_FILE,

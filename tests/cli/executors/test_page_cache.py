@@ -7,7 +7,7 @@ import pytest
 
 from moviefiles import noise, write_set
 from omezarr import write_zarr
-from pyscale.executors.page_cache import bring_inputs_to
+from pyscale.executors.surroundings import bring_inputs_to
 from pyscale_stages.measure import pagecache
 from pyscale_stages.movie import Movie
 from pyscale_stages.reading import Reading

@@ -1,11 +1,13 @@
 """What squeue tells of jobs is understood; the texts are those of Slurm 22.05."""
 
+import os
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from programs import put_program
 from pyscale.slurm import queue
 from refusals import assert_said, refused
 
@@ -62,3 +64,29 @@ def test_a_reason_is_said_in_plain_words():
         "Tuesday",
     ):
         assert_said(queue.why_it_waits(reason))
+
+
+SACCT = """\
+100|COMPLETED|n1
+104|CANCELLED by 0|n2
+108|RUNNING|n2
+105|CANCELLED by 1004|None assigned
+113|NODE_FAIL|n2
+"""
+
+
+def test_the_accounts_tell_how_jobs_ended_where_and_who_cancelled(tmp_path, monkeypatch):
+    program = put_program(tmp_path, "sacct", f"cat <<'END'\n{SACCT}END")
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    # It answers, however busy the machine is.
+    monkeypatch.setattr(queue, "TIME_LIMIT_S", 600.0)
+    assert queue.ends_of(["104", "105"]) == {
+        "100": queue.JobEnd("COMPLETED", "n1", None),
+        "104": queue.JobEnd("CANCELLED", "n2", 0),
+        # One that never began has no node.
+        "105": queue.JobEnd("CANCELLED", "", 1004),
+        "113": queue.JobEnd("NODE_FAIL", "n2", None),
+    }
+    # Where there are no accounts nothing is known.
+    program.write_text("#!/bin/sh\necho 'accounting is off' >&2\nexit 1\n")
+    assert queue.ends_of(["113"]) == {}

@@ -17,10 +17,10 @@ CONTEXTS = [
     "https://w3id.org/ro/terms/workflow-run/context",
 ]
 TERMS = set(
-    "@id @type about actionStatus additionalType agent citation conformsTo containerImage "  # noqa: SIM905
+    "@id @type about actionStatus additionalType agent conformsTo containerImage "  # noqa: SIM905
     "contentSize datePublished description encodingFormat endTime error hasPart instrument "
     "license mainEntity mentions name object programmingLanguage result sha256 size "
-    "softwareRequirements softwareVersion startTime url version".split()
+    "softwareVersion startTime version".split()
 )
 """Terms that the two contexts define, as far as a crate of ours has any use for them."""
 SIF = "https://w3id.org/ro/terms/workflow-run#SIFImage"
@@ -65,9 +65,7 @@ def actions(entities):
 
 @pytest.mark.slow
 def test_every_reference_is_resolved_every_term_defined_and_every_file_a_part(measured):
-    (measured.report / "figures").mkdir(parents=True)
-    (measured.report / "figures" / "speedup.pdf").write_bytes(b"%PDF")
-    (measured.report / "run.zip").write_bytes(b"PK")
+    measured.report.mkdir(exist_ok=True)
     entities = crate_of(measured)
     known = entities.keys() | {"https://w3id.org/ro/crate/1.1", SIF, DONE, FAILED}
     parts = set(references(entities["./"]["hasPart"]))
@@ -85,9 +83,7 @@ def test_every_reference_is_resolved_every_term_defined_and_every_file_a_part(me
             if "contentSize" in entity:
                 assert int(entity["contentSize"]) == path.stat().st_size
     assert {"plan.json", "journal.jsonl", MANIFEST_FILE, "tasks.parquet", "spans.parquet"} <= parts
-    assert "report/figures/speedup.pdf" in parts
-    assert "report/run.zip" not in parts
-    assert entities["tasks.parquet"]["encodingFormat"] == "application/vnd.apache.parquet"
+    assert {"report/", "tasks/"} <= parts
 
 
 def test_a_run_is_one_action_that_failed_where_trials_are_not_complete(measured, make, tmp_path):

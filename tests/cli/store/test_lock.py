@@ -1,5 +1,7 @@
 """Two processes cannot write one run; a dead one holds nothing."""
 
+import errno
+import fcntl
 import os
 import shutil
 from multiprocessing import Pipe, get_context
@@ -8,7 +10,6 @@ import psutil
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.store import lock
 from pyscale.store.lock import LockHolder, is_locked, lock_holder, run_lock, writer_here
 from pyscale_stages.measure.nodename import host_name
 from refusals import refused
@@ -57,22 +58,17 @@ def test_the_holder_is_found_from_inside_and_outside_of_a_job(tmp_path, monkeypa
         assert process.pid == os.getpid()
 
 
-@pytest.mark.parametrize(
-    ("named", "locked"),
-    [({}, True), ({"started_s": 1.0}, False), ({"node": "n17"}, True), (None, True)],
-    ids=["one that lives", "one that is gone", "one elsewhere", "nobody"],
-)
-def test_without_file_locks_a_run_is_held_unless_the_process_that_is_named_is_gone(
-    tmp_path, monkeypatch, named, locked
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ESTALE])
+def test_a_filesystem_without_locks_is_refused_for_writing_and_holds_nothing(
+    tmp_path, monkeypatch, number
 ):
-    monkeypatch.setattr(lock, "is_held", lambda _path: None)
-    if named is not None:
-        started_s = psutil.Process().create_time()
-        holder = LockHolder(pid=os.getpid(), started_s=started_s, node=host_name())
-        (tmp_path / "lock.json").write_text(holder.model_copy(update=named).model_dump_json())
+    def flock(_descriptor, _operation):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with refused(UserError):
+        run_lock(tmp_path).__enter__()
     assert not is_locked(tmp_path)
-    (tmp_path / "lock.held").touch()
-    assert is_locked(tmp_path) is locked
 
 
 class TestEndingTheWriter:

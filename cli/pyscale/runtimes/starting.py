@@ -1,15 +1,16 @@
-"""The runtime `apptainer`: a task runs in its image, isolated from the machine."""
+"""The runtimes: how a task's process is started, in its image or by a Python; they start none."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 from pyscale.executors.containernode import scratch_prefix
 from pyscale.images.engine import Engine
-from pyscale.runtimes.protocol import Start
 from pyscale.store.provenance import ImageFile
-from pyscale.store.records import PARAMS_FILE, RESULT_FILE, ContainerOrder
+from pyscale.store.records import PARAMS_FILE, RESULT_FILE, ContainerOrder, TaskOrder
 from pyscale_stages.binds import OPTIONS, task_binds
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure import stamp
@@ -24,6 +25,29 @@ NETWORK_VARIABLES = (INTERFACE_VARIABLE, "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA")
 """By which a site says how ranks reach each other: through the host, and from GPU to GPU."""
 
 
+class Runtime(Protocol):
+    """Says how a task is started; it starts nothing."""
+
+    def start(self, spec: TaskSpec, folder: Path, image: str | None) -> TaskOrder:
+        """Draft the order of a task in the image of the plan; its folder holds its parameters."""
+
+
+class NativeRuntime:
+    """Starts tasks with the Python that runs pyscale, or with that of another environment."""
+
+    def __init__(self, interpreter: Path | None = None) -> None:
+        self._program = (str(interpreter or sys.executable), "-m", "pyscale_stages")
+
+    def start(self, spec: TaskSpec, folder: Path, image: str | None) -> TaskOrder:  # noqa: ARG002
+        """Draft the order of a task."""
+        # A process that outlives its try, as on a node that Slurm has given up, then writes into
+        # the folder that was set aside, and not into that of the next try.
+        if spec.output is not None:
+            spec = spec.model_copy(update={"output": spec.output.relative_to(folder)})
+        words = spec.command_line(folder / PARAMS_FILE, Path(RESULT_FILE))
+        return TaskOrder(argv=(*self._program, *words))
+
+
 class ApptainerRuntime:
     """Starts tasks in images."""
 
@@ -32,8 +56,8 @@ class ApptainerRuntime:
         self._images = images
         self._run = run
 
-    def start(self, spec: TaskSpec, folder: Path, image: str | None) -> Start:
-        """How to start a task, which can write into its own folder and that in which ranks meet."""
+    def start(self, spec: TaskSpec, folder: Path, image: str | None) -> TaskOrder:
+        """Draft the order of a task, which can write into its folder and that where ranks meet."""
         _, *arguments = spec.command_line(folder / PARAMS_FILE, folder / RESULT_FILE)
         meeting = () if spec.meeting is None else (spec.meeting.parent,)
         assert image is not None, "a plan for images needs an image for each trial"
@@ -53,7 +77,7 @@ class ApptainerRuntime:
         options = [*OPTIONS, "--pwd", str(folder)]
         for bind in task_binds(folder, read, written):
             options += bind.option()
-        return Start(
+        return TaskOrder(
             # As the image runs alone: its runscript knows its stage.
             argv=tuple(self._engine.command("run", *options, str(chosen.path), *arguments)),
             env=env,
