@@ -4,7 +4,6 @@ from typer.testing import CliRunner
 
 from pyscale.app import app
 from pyscale.errors import UserError
-from pyscale.report.table import read_wall_times
 from pyscale.traces.command import FORMATS
 from refusals import refused
 
