@@ -14,7 +14,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pyscale.data.progress import SilentReport
 from pyscale.errors import UserError
 from pyscale.images import build as build_module
 from pyscale.images.build import build
@@ -35,7 +34,7 @@ def add_step(containers, definition, step):
 
 def verified(images):
     """What the lock says of the image, all of whose bytes are so."""
-    image = look(images, "contact", SilentReport())
+    image = look(images, "contact", reads=True)
     assert image.sha256 == image.lock.sha256, image.sentence
     return image.lock
 

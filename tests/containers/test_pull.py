@@ -10,7 +10,6 @@ import time
 import pytest
 
 from ports import free_ports
-from pyscale.data.progress import SilentReport
 from pyscale.errors import UserError
 from pyscale.images.lockfile import ImageFolder, look, sha256_of
 from pyscale.images.pull import pull, with_images_here
@@ -102,7 +101,7 @@ def test_what_was_pushed_is_pulled_byte_for_byte_and_locked_in_place_of_what_was
     arrived, pushed = theirs.read_lock().images["contact"], ours.read_lock().images["contact"]
     same = {"built_utc": arrived.built_utc, "engine": arrived.engine}
     assert arrived == pushed.model_copy(update={"origin": place, **same})
-    assert look(theirs, "contact", SilentReport()).sha256 == arrived.sha256
+    assert look(theirs, "contact", reads=True).sha256 == arrived.sha256
     assert left_in(theirs) == {"contact.sif", "images.lock"}
 
 
