@@ -117,7 +117,6 @@ def verify(
 def pull(
     source: str = argument("oras://HOST/PATH[:TAG]", default=...),
     *,
-    sha256: str | None = option("SHA256", "Install nothing but this SIF."),
     images_folder: Path | None = FOLDER,
 ) -> None:
     """Fetch an image from a registry, and lock it.
@@ -131,7 +130,7 @@ def pull(
 
     folder = _folder(images_folder)
     with termination_as_interrupt():
-        name = pull_image(folder, source, find_engine(), sha256)
+        name = pull_image(folder, source, find_engine())
     _show([look(folder, name)], folder)
 
 
