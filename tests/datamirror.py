@@ -8,7 +8,6 @@ import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from pyscale.data.progress import SilentReport
 from pyscale.data.registry import Registry
 
 NOISE = random.Random(1).randbytes(600_000)
@@ -110,14 +109,6 @@ def serve(root):
         yield server
         server.shutdown()
         thread.join()
-
-
-class Talk(SilentReport):
-    def __init__(self):
-        self.said = []
-
-    def say(self, sentence):
-        self.said.append(sentence)
 
 
 def row(name, content):

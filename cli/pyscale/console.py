@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import rich.console
@@ -58,3 +59,18 @@ def vanishing_progress(*columns: str | ProgressColumn) -> Progress:
 
     console = Console(stderr=True, highlight=False)
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+Advance = Callable[[int], None]
+"""Adds bytes to a bar; a negative number takes back what must be done again."""
+
+
+@contextmanager
+def bar(what: str, total_bytes: int | None) -> Iterator[Advance]:
+    """Show how far `what` is while the block runs."""
+    from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with vanishing_progress("{task.description}", *columns) as progress:
+        task = progress.add_task(what, total=total_bytes)
+        yield lambda n_bytes: progress.advance(task, n_bytes)

@@ -49,19 +49,6 @@ def explained(said: str, sayings: Sayings, **words: object) -> Exception | None:
 
 
 @contextmanager
-def disk_errors_explained(folder: Path, sayings: Sayings) -> Iterator[None]:
-    """Turn what the disk of a folder refuses inside the block into a sentence on `{where}`."""
-    try:
-        yield
-    except OSError as error:
-        said, where = os.strerror(error.errno or 0), error.filename or folder
-        known = explained(said, sayings, folder=folder, where=where)
-        if known is None:
-            raise
-        raise known from error
-
-
-@contextmanager
 def refused_by_disk(sentence: str) -> Iterator[None]:
     """Tell what a disk refuses in the block, `{why}` in a sentence; a full one passes."""
     try:
@@ -70,12 +57,6 @@ def refused_by_disk(sentence: str) -> Iterator[None]:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise
         raise UserError(sentence.replace("{why}", error.strerror or str(error))) from error
-
-
-FULL = "No space left|quota exceeded"
-READ_ONLY = "Permission denied|Operation not permitted|Read-only"
-A_FILE = "File exists|Not a directory"
-"""What a disk refuses, in the system's words."""
 
 
 def end_of(log: Path, most_bytes: int = 4096) -> str:

@@ -83,10 +83,9 @@ def build_toy(engine, containers, images, monkeypatch, capfd):
     for module in ("content", "catalog", "build"):
         monkeypatch.setattr(f"pyscale.images.{module}.shipped", lambda _: containers)
     monkeypatch.setattr("pyscale.images.build.fetch_wheels", lambda _, wheels: _make(wheels))
-    monkeypatch.setattr("pyscale.images.build.NEEDED_BYTES", {"cpu": 2**20, "cuda": 2**20})
     monkeypatch.setattr("pyscale.images.lockfile.catalog", lambda: {CONTACT.name: CONTACT})
     # Without a base of Debian there is nothing for debootstrap and a mirror to do.
-    monkeypatch.setattr("pyscale.images.base.machine_mirror", lambda: "file:///nowhere")
+    monkeypatch.setattr("pyscale.images.content.machine_mirror", lambda: "file:///nowhere")
 
     def build_it(folder=images, **options):
         capfd.readouterr()

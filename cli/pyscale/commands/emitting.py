@@ -12,7 +12,6 @@ from typing import Any
 
 from pyscale import DISTRIBUTION
 from pyscale.console import talk
-from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
 from pyscale.images.engine import PROGRAM
 from pyscale.measuring.benchmark import plan_run
@@ -65,7 +64,7 @@ def emit(
     on_site = () if site.scheduler else warn_of_no_gpus(plan, site)
     for sentence in (*warn_of_too_many_workers(plan), *on_site):
         talk(f"warning: {sentence}")
-    texts = render(plan, site, frozen_images(plan, TerminalReport()))
+    texts = render(plan, site, frozen_images(plan))
     write_scripts(folder, texts)
     talk(f"scripts for the site {site.name}; see {folder / 'README.md'}, and submit all with:")
     print(folder / SUBMIT_FILE)  # noqa: T201 - the command's answer

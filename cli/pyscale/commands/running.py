@@ -13,7 +13,6 @@ import psutil
 
 from pyscale.commands.dryrun import show as show_plan
 from pyscale.console import answer, talk
-from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run, of_dry_run, say
 from pyscale.errors import UserError
@@ -98,7 +97,7 @@ def start(
     before_run(plan)
     for line in plan.data_lines:
         talk(line)
-    containers = freeze_containers(plan, TerminalReport())
+    containers = freeze_containers(plan)
     with written_by_owner_alone():
         run = RunFolder.create(settings.runs_folder, plan, containers)
     return _carry_out(run, detach=detach, strict=strict, verbose=verbose)

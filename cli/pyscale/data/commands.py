@@ -51,14 +51,11 @@ def fetch(
     Each file is checked against its published checksum before it appears under its name.
     """
     from pyscale.data.fetch import Fetcher
-    from pyscale.data.progress import TerminalReport, asked
 
     registry, settings = _opened(data_folder, mirror)
     for name in names:
         registry.get(name)
-    consent = None if accept_terms else asked
-    report = TerminalReport()
-    fetcher = Fetcher(registry, settings.data_folder, settings.mirror, consent, report)
+    fetcher = Fetcher(registry, settings.data_folder, settings.mirror, accept_terms)
     for name in names:
         typer.echo(fetcher.fetch(name))
 
@@ -74,38 +71,26 @@ def synth(
         "Size of a frame or a slide in pixels.",
         show_default="512, of slides 4096",
     ),
-    mpp: float | None = option("UM", "Micrometres per pixel of slides.", show_default="0.5"),
     cells: int | None = option(
         "N",
         "Mean cells of each type per frame.",
         show_default="100 in 512 x 512 pixels, as many to the area in other sizes",
     ),
-    cell_types: int | None = option("[1|2]", "Cell types, each a channel.", show_default="1"),
-    density: str | None = option(
-        "[constant|ramp|burst]", "Cells over time.", show_default="constant"
-    ),
     seed: int | None = option("N", "Random seed.", show_default="0"),
-    parameter: list[str] | None = option("KEY=VALUE", "Any other parameter; repeatable.", "--set"),
+    parameter: list[str] | None = option(
+        "KEY=VALUE",
+        "Any other parameter, as cell_types=2, density_profile=ramp or mpp=0.25; repeatable.",
+        "--set",
+    ),
     data_folder: Path | None = FOLDER,
 ) -> None:
     """Make a synthetic movie or slides, with truth."""
-    from pyscale.data.progress import TerminalReport
     from pyscale.data.synthetic import make_synthetic, params_given
 
     registry, settings = _opened(data_folder, None)
-    options = {
-        "frames": frames,
-        "slides": slides,
-        "mpp": mpp,
-        "cells": cells,
-        "cell_types": cell_types,
-        "density_profile": density,
-        "seed": seed,
-    }
+    options = {"frames": frames, "slides": slides, "cells": cells, "seed": seed}
     kind, params = params_given(options, size, parameter or [])
-    report = TerminalReport()
-    made = make_synthetic(name, registry, settings.data_folder, params, report, kind=kind)
-    typer.echo(made)
+    typer.echo(make_synthetic(name, registry, settings.data_folder, params, kind=kind))
 
 
 @data_app.command(**_helped("pyscale data verify"))
@@ -127,38 +112,15 @@ def verify(
         raise typer.Exit(1)
 
 
-@data_app.command(**_helped("pyscale data path mine"))
-def path(
-    name: str = argument("NAME", default=..., autocompletion=_known_names),
-    data_folder: Path | None = FOLDER,
-) -> None:
-    """Print the path of a dataset's movie or slides."""
-    from pyscale.data.verify import dataset_path, presence
-    from pyscale.errors import UserError
-    from pyscale_stages.wording import did_you_mean
-
-    registry, settings = _opened(data_folder, None)
-    movie = dataset_path(name, registry, settings.data_folder)
-    if movie is None and name in registry.datasets:
-        state = presence(name, registry.get(name), settings.data_folder)
-        is_not = {"changed": "has changed", "partly": "is incomplete"}.get(state, "is missing")
-        raise UserError(
-            f"{name} {is_not} in {settings.data_folder}: run `pyscale data fetch {name}`"
-        )
-    if movie is None:
-        known = _all_names(registry, settings)
-        raise UserError(f"unknown dataset {name!r}: {did_you_mean(name, known)}")
-    typer.echo(movie)
-
-
 def _opened(data_folder: Path | None, mirror: str | None) -> tuple[Registry, Settings]:
     from pyscale.data.registry import load_registry
-    from pyscale.data.verify import refuse_file
+    from pyscale.errors import UserError
     from pyscale.resources import shipped
     from pyscale.settings import load_settings
 
     settings = load_settings(data_folder=data_folder, mirror=mirror)
-    refuse_file(settings.data_folder)
+    if settings.data_folder.is_file():
+        raise UserError(f"{settings.data_folder} is a file: name a folder by --data-folder")
     return load_registry(shipped("config")), settings
 
 

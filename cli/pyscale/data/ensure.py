@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pyscale.console import talk
-from pyscale.data.progress import TerminalReport, asked
 from pyscale.data.registry import SYNTH_FILE, SYNTH_MOVIE, Kind, load_registry, made_kind
 from pyscale.data.registry import Dataset as Entry
 from pyscale.data.verify import dataset_path, name_and_file, synthetic_kinds
@@ -64,14 +63,14 @@ def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) 
 
 
 def find_own_data(
-    settings: Settings, suite: Suite, *, accept_terms: bool = False
+    settings: Settings, names: Iterable[str], *, accept_terms: bool = False
 ) -> dict[str, Dataset]:
-    """Find the datasets that entries of a suite name for themselves, as `find_movie` finds its one.
+    """Find datasets that entries of a suite name for themselves, as `find_movie` finds its one.
 
     They are movies, labels or images, whatever the suite measures on; axes are their own.
     """
     found = {}
-    for name in suite.own_data:
+    for name in names:
         own = settings.model_copy(update={"data": name, "truth": None, **dict.fromkeys(OF_FILES)})
         path = _brought(own, None, accept_terms=accept_terms)
         found[name] = _movie(path, own, None)
@@ -93,8 +92,7 @@ def _brought(settings: Settings, suite: Suite | None, *, accept_terms: bool) -> 
         # What downloads takes a while to import, and most runs have their data.
         from pyscale.data.fetch import Fetcher
 
-        consent, report = None if accept_terms else asked, TerminalReport()
-        fetcher = Fetcher(registry, settings.data_folder, settings.mirror, consent, report)
+        fetcher = Fetcher(registry, settings.data_folder, settings.mirror, accept_terms)
         path = fetcher.ensure(name)
         if name != settings.data:
             path = dataset_path(settings.data, registry, settings.data_folder) or path

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+import sys
+import zipfile
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,9 @@ import pooch
 import requests
 from filelock import SoftFileLock
 from requests.utils import get_auth_from_url
+from rich.prompt import Confirm
 
-from pyscale.data.archives import unpack
-from pyscale.data.progress import Advance, Report
+from pyscale.console import Advance, Console, bar, talk
 from pyscale.data.registry import Dataset, Registry, RemoteFile
 from pyscale.data.synthetic import make_dataset
 from pyscale.data.verify import (
@@ -40,9 +41,6 @@ TIMEOUT_S = 30.0
 RETRIES = 3
 """Retries of a download that fails."""
 
-Consent = Callable[[str, Dataset], None]
-"""Asks the user to accept a dataset's terms; raises UserError where he does not."""
-
 
 @dataclass(frozen=True)
 class Fetcher:
@@ -52,9 +50,8 @@ class Fetcher:
     data_root: Path
     mirror: str | None
     """Address or folder to fetch {mirror}/{dataset}/{file} from."""
-    consent: Consent | None
-    """Asked for each dataset whose terms want it; None where they are accepted."""
-    report: Report
+    accept_terms: bool = False
+    """Whether the user is not asked to accept the terms of datasets that want it."""
 
     def ensure(self, name_or_path: str) -> Path:
         """Path of the data that a name or path stands for, fetched or made if it is absent."""
@@ -76,30 +73,28 @@ class Fetcher:
         dataset is made instead, without a network; one that is made from another's image brings
         that too.
         """
-        dataset, say = self.registry.get(name), self.report.say
+        dataset = self.registry.get(name)
         if dataset.drifted is not None:
             self.fetch(dataset.drifted.source)
-        if self.consent and dataset.consent and presence(name, dataset, self.data_root) != "here":
-            self.consent(name, dataset)
+        asks = dataset.consent and not self.accept_terms
+        if asks and presence(name, dataset, self.data_root) != "here":
+            _ask_for_consent(name, dataset)
         folder = self.data_root / name
-        with (
-            data_errors_explained(self.data_root),
-            _sole_fetcher(name, self.data_root, self.report),
-        ):
+        with data_errors_explained(self.data_root), _sole_fetcher(name, self.data_root):
             if dataset.made is not None:
                 # A killed process leaves them: nobody else is at work on this name.
                 for left in self.data_root.glob(f".{name}.*.partial"):
                     shutil.rmtree(left)
-                make_dataset(name, dataset.made, self.data_root, self.report)
+                make_dataset(name, dataset.made, self.data_root)
                 return folder / dataset.movie
             wanted = self._wanted(name, dataset)
             known = plural(len(dataset.files), "file")
             if wanted:
-                _say_terms(name, dataset, self.report)
+                _say_terms(name, dataset)
                 self._bring(name, dataset, wanted)
-                say(f"{name}: fetched {len(wanted)} of {known} to {folder}")
+                talk(f"{name}: fetched {len(wanted)} of {known} to {folder}")
             else:
-                say(f"{name}: {known} in {folder}, unchanged")
+                talk(f"{name}: {known} in {folder}, unchanged")
         movie = folder / dataset.movie
         if not movie.exists():
             raise UserError(
@@ -110,14 +105,14 @@ class Fetcher:
 
     def _wanted(self, name: str, dataset: Dataset) -> list[RemoteFile]:
         """The files that are absent or not what they must be."""
-        states = verify_dataset(name, dataset, self.data_root, self.report)
+        states = verify_dataset(name, dataset, self.data_root)
         wanted = []
         for file in dataset.files:
             own = [one.state for one in states if one.file.split("/")[0] == file.local_name]
             if not own or {*own} != {"ok"}:
                 wanted.append(file)
             if "changed" in own:
-                self.report.say(f"{name}: {file.local_name} has changed and is replaced")
+                talk(f"{name}: {file.local_name} has changed and is replaced")
         return wanted
 
     def _bring(self, name: str, dataset: Dataset, wanted: list[RemoteFile]) -> None:
@@ -130,12 +125,12 @@ class Fetcher:
             for file in wanted:
                 arrived = self._download(name, dataset, file, incoming)
                 if file.unpack:
-                    unpack(arrived, folder / file.local_name, incoming / "unpacked")
+                    _unpack(arrived, folder / file.local_name, incoming / "unpacked")
                 else:
                     arrived.replace(folder / file.name)
         finally:
             shutil.rmtree(incoming)
-        record_contents(folder, dataset, self.report)
+        record_contents(folder, dataset)
 
     def _download(self, name: str, dataset: Dataset, file: RemoteFile, incoming: Path) -> Path:
         """Let pooch fetch a file and compare its checksum."""
@@ -149,7 +144,7 @@ class Fetcher:
             urls={file.name: address},
             retry_if_failed=RETRIES,
         )
-        with self.report.bar(file.name, file.size_bytes) as advance:
+        with bar(file.name, file.size_bytes) as advance:
             if urlsplit(address).scheme in {"http", "https"}:
                 login = get_auth_from_url(mirror)
                 downloader: pooch.typing.Downloader = pooch.HTTPDownloader(
@@ -227,32 +222,52 @@ def _reason(error: requests.RequestException) -> str:
     return next((words for kind, words in reasons if isinstance(error, kind)), str(error))
 
 
-def _sole_fetcher(name: str, data_root: Path, report: Report) -> AbstractContextManager[None]:
+def _sole_fetcher(name: str, data_root: Path) -> AbstractContextManager[None]:
     """Let one process at a time fetch a dataset."""
     data_root.mkdir(parents=True, exist_ok=True)
     lock = file_lock(data_root / f".{name}.lock")
 
     def waiting() -> None:
-        report.say(f"{name}: waiting for another pyscale that is fetching or making it")
+        talk(f"{name}: waiting for another pyscale that is fetching or making it")
         if isinstance(lock, SoftFileLock):
             # Of a process on another node nothing can be told.
-            report.say(f"{name}: if no other pyscale runs, delete {lock.lock_file}")
+            talk(f"{name}: if no other pyscale runs, delete {lock.lock_file}")
 
     return claimed(lock, waiting)
 
 
 def _empty(incoming: Path) -> None:
     """Make a folder for what arrives, without what a killed process left in it."""
-    # No link is followed: others may write into a data folder that is shared.
-    if incoming.is_symlink():
-        incoming.unlink()
     shutil.rmtree(incoming, ignore_errors=True)
     incoming.mkdir(parents=True)
 
 
-def _say_terms(name: str, dataset: Dataset, report: Report) -> None:
-    report.say(f"{name}: {dataset.title}. Licence: {dataset.licence} ({dataset.licence_url})")
+def _unpack(archive: Path, final: Path, staging: Path) -> None:
+    """Unpack a zip archive, which is the right one, into a folder that appears whole or not."""
+    with zipfile.ZipFile(archive) as opened:
+        opened.extractall(staging)
+    # A folder cannot take the name of one that holds files.
+    if final.exists():
+        final.rename(staging.with_name("replaced"))
+    staging.rename(final)
+
+
+def _ask_for_consent(name: str, dataset: Dataset) -> None:
+    """Show the terms of a dataset and ask for consent to them."""
+    if not sys.stdin.isatty():
+        raise UserError(
+            f"the terms of {name} need your consent: read them at {dataset.licence_url}, then "
+            "add --accept-terms to the same command"
+        )
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console.print(f"{name}: {dataset.terms} See {dataset.licence_url}", markup=False)
+    if not Confirm.ask("Do you accept these terms?", console=console, default=False):
+        raise UserError(f"{name} was not fetched: its terms were not accepted")
+
+
+def _say_terms(name: str, dataset: Dataset) -> None:
+    talk(f"{name}: {dataset.title}. Licence: {dataset.licence} ({dataset.licence_url})")
     if dataset.terms:
-        report.say(f"{name}: {dataset.terms}")
+        talk(f"{name}: {dataset.terms}")
     doi = f" https://doi.org/{dataset.doi}" if dataset.doi else ""
-    report.say(f"{name}: cite {dataset.citation}.{doi}")
+    talk(f"{name}: cite {dataset.citation}.{doi}")

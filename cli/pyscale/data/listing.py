@@ -12,8 +12,7 @@ import typer
 from rich.filesize import decimal
 from rich.table import Table
 
-from pyscale.console import answer
-from pyscale.data.progress import TerminalReport
+from pyscale.console import answer, talk
 from pyscale.data.registry import MadeKind, Registry
 from pyscale.data.verify import (
     FileState,
@@ -58,15 +57,14 @@ def show_verified(
     fetched = [name for name in datasets if presence(name, datasets[name], data_root) != "absent"]
     known = [*datasets, *synthetic]
     states = []
-    report = TerminalReport()
     for name in names or [*fetched, *synthetic]:
         if name not in known:
             raise UserError(f"unknown dataset {name!r}: {did_you_mean(name, known)}")
-        states += verify_dataset(name, datasets.get(name), data_root, report)
+        states += verify_dataset(name, datasets.get(name), data_root)
     if as_json:
         typer.echo(json.dumps([state.model_dump() for state in states], indent=2))
     else:
-        _print_states(states, report, data_root)
+        _print_states(states, data_root)
     return all(state.state == "ok" for state in states)
 
 
@@ -93,10 +91,10 @@ def _size_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _print_states(states: Sequence[FileState], report: TerminalReport, data_root: Path) -> None:
+def _print_states(states: Sequence[FileState], data_root: Path) -> None:
     """Show each file that is not well, and a count for each dataset."""
     if not states:
-        report.say(f"nothing to verify in {data_root}")
+        talk(f"nothing to verify in {data_root}")
         return
     table = Table("dataset", "file", "state", box=None)
     for name in dict.fromkeys(state.dataset for state in states):

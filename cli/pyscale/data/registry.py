@@ -92,9 +92,6 @@ class Dataset(Record):
     citation: str = Field(description="What to cite")
     doi: str | None = Field(None, description="DOI of the citation, without a prefix")
     axes: str = Field(description="Axes of the movie as the stages read it, like TYX")
-    channels: int = Field(1, ge=1, description="Channels, or samples of each pixel")
-    pixel_size_um: float | None = Field(None, gt=0, description="Side of a pixel")
-    frame_interval_s: float | None = Field(None, gt=0, description="Time between frames")
 
     @field_validator("files", mode="before")
     @classmethod

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pyscale.console import bar, talk
 from pyscale.data import verify
-from pyscale.data.progress import Report
 from pyscale.data.registry import (
     NAME_PATTERN,
     READS,
@@ -33,7 +33,6 @@ def make_synthetic(
     registry: Registry,
     data_root: Path,
     params: dict[str, Any],
-    report: Report,
     *,
     kind: MadeKind = "movie",
 ) -> Path:
@@ -47,35 +46,35 @@ def make_synthetic(
         raise UserError(
             f"the name {name} belongs to a dataset that can be fetched: choose another name"
         )
-    make_dataset(name, _validated(kind, params), data_root, report)
+    make_dataset(name, _validated(kind, params), data_root)
     return data_root / name / READS[kind]
 
 
-def make_dataset(name: str, params: MadeParams, data_root: Path, report: Report) -> None:
+def make_dataset(name: str, params: MadeParams, data_root: Path) -> None:
     """Make synthetic data that appear whole or not at all, unless they are there and unchanged."""
     folder = data_root / name
     made_before = made_by(folder) == params and verify.read_contents(folder) is not None
     try:
         with verify.data_errors_explained(data_root):
-            _make(folder, params, report)
+            _make(folder, params)
             if not made_before:
-                verify.record_contents(folder, None, report)
+                verify.record_contents(folder, None)
     except BadInput as error:
         raise UserError(str(error)) from error
     if not made_before:
-        report.say(f"{name}: made {_amount(params)} in {folder}")
+        talk(f"{name}: made {_amount(params)} in {folder}")
         return
-    states = verify.verify_dataset(name, None, data_root, report)
+    states = verify.verify_dataset(name, None, data_root)
     changed = [f"{found.file} is {found.state}" for found in states if found.state != "ok"]
     if changed:
         raise UserError(
             f"{folder} changed on disk after being made ({', '.join(changed)}): remove this "
             "folder, or choose another name"
         )
-    report.say(f"{name}: {plural(len(states), 'file')} in {folder}, unchanged")
+    talk(f"{name}: {plural(len(states), 'file')} in {folder}, unchanged")
 
 
-def _make(folder: Path, params: MadeParams, report: Report) -> None:
+def _make(folder: Path, params: MadeParams) -> None:
     doing = f"make {folder.name}"
     if isinstance(params, SlidesParams):
         from pyscale_stages.slides.synthetic import write_slides
@@ -84,12 +83,12 @@ def _make(folder: Path, params: MadeParams, report: Report) -> None:
             folder.parent.mkdir(parents=True, exist_ok=True)
             what = f"making {_amount(params)} of {params.height_px} x {params.width_px} pixels"
             verify.require_space(folder.parent, params.expected_bytes, what)
-        with report.bar(doing, params.uncompressed_bytes) as advance:
+        with bar(doing, params.uncompressed_bytes) as advance:
             write_slides(folder, params, advance)
     elif isinstance(params, DriftedParams):
         from pyscale_stages.synth.drifted import write_drifted_movie
 
-        with report.bar(doing, params.frames) as advance:
+        with bar(doing, params.frames) as advance:
             source = folder.parent / params.source
             write_drifted_movie(folder, params, source, lambda _made, _of: advance(1))
     else:
@@ -97,7 +96,7 @@ def _make(folder: Path, params: MadeParams, report: Report) -> None:
 
         # A pixel has two bytes.
         frame_bytes = 2 * params.height_px * params.width_px * params.cell_types
-        with report.bar(doing, frame_bytes * params.frames) as advance:
+        with bar(doing, frame_bytes * params.frames) as advance:
             write_synthetic_movie(folder, params, lambda _made, _of: advance(frame_bytes))
 
 

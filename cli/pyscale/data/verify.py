@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from pyscale.data.progress import Advance, Report
+from pyscale.console import Advance, bar
 from pyscale.data.registry import (
     FILES,
     READS,
@@ -19,43 +19,19 @@ from pyscale.data.registry import (
     Sha256,
     made_by,
 )
-from pyscale.errors import A_FILE, FULL, READ_ONLY, Sayings, UserError, disk_errors_explained
+from pyscale.errors import UserError, refused_by_disk
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.framefiles import files_in
 from pyscale_stages.hashing import fingerprint_of, sha256_of
 
-_OTHER = "choose another --data-folder"
-_REFUSALS: Sayings = (
-    (
-        FULL,
-        UserError,
-        "the disk of {folder} is full: free space and run the same command again, or " + _OTHER,
-    ),
-    (
-        READ_ONLY,
-        UserError,
-        "{where} is not readable and writable for this user: change its permissions, or " + _OTHER,
-    ),
-    (
-        A_FILE,
-        UserError,
-        "{where} is a file, but a folder is needed there: remove it, or " + _OTHER,
-    ),
-    ("No such file", UserError, "{where} does not exist and cannot be made: " + _OTHER),
-)
-
 
 def data_errors_explained(data_root: Path) -> AbstractContextManager[None]:
-    """Turn what the disk refuses inside the block into a UserError."""
-    return disk_errors_explained(data_root, _REFUSALS)
-
-
-def refuse_file(data_root: Path) -> None:
-    """Raise where a data folder is no folder; it need not exist yet."""
-    with data_errors_explained(data_root):
-        if data_root.exists() and not data_root.is_dir():
-            raise UserError(f"{data_root} is a file: name a folder by --data-folder")
+    """Turn what the disk refuses inside the block into a UserError; a full one passes."""
+    return refused_by_disk(
+        f"{data_root} cannot be used ({{why}}): change its permissions, or choose another "
+        "--data-folder"
+    )
 
 
 def require_space(folder: Path, n_bytes: int, what: str) -> None:
@@ -88,7 +64,7 @@ class Contents(Record):
     )
 
 
-def record_contents(folder: Path, dataset: Dataset | None, report: Report) -> None:
+def record_contents(folder: Path, dataset: Dataset | None) -> None:
     """Checksum every file of a dataset and write beside its folder what it holds."""
     names = None if dataset is None else {file.local_name for file in dataset.files}
     paths = [
@@ -97,7 +73,7 @@ def record_contents(folder: Path, dataset: Dataset | None, report: Report) -> No
         # Of a folder that was fetched into, the user's own files are no part.
         if path.is_file() and (names is None or path.relative_to(folder).parts[0] in names)
     ]
-    with report.bar(f"check {folder.name}", None) as advance:
+    with bar(f"check {folder.name}", None) as advance:
         contents = Contents(
             origin_sha256=None if dataset is None else dataset.origin_sha256,
             files=tuple(
@@ -136,13 +112,11 @@ class FileState(Record):
     state: State = Field(description="unverified: it is there, but no checksum is known")
 
 
-def verify_dataset(
-    name: str, dataset: Dataset | None, data_root: Path, report: Report
-) -> list[FileState]:
+def verify_dataset(name: str, dataset: Dataset | None, data_root: Path) -> list[FileState]:
     """Checksum every file of a dataset of the registry, or of the user's own (None)."""
     folder = data_root / name
     size_bytes = None if dataset is None else dataset.size_bytes
-    with data_errors_explained(data_root), report.bar(f"check {name}", size_bytes) as advance:
+    with data_errors_explained(data_root), bar(f"check {name}", size_bytes) as advance:
         contents = _expected(folder, dataset)
         if contents is None:
             state: State = "unverified" if _holds_files(folder) else "missing"

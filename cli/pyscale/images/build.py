@@ -17,18 +17,14 @@ from pyscale import DISTRIBUTION
 from pyscale.console import talk
 from pyscale.errors import UserError
 from pyscale.images import content
-from pyscale.images.base import Base, choose_base
 from pyscale.images.catalog import ImageDefinition
-from pyscale.images.engine import UNKNOWN, Engine, find_engine, run_aloud
-from pyscale.images.lacks import lacks_for_building
+from pyscale.images.engine import UNKNOWN, Engine, find_engine, lack_for_building, run_aloud
 from pyscale.images.lockfile import ImageFolder, look, remove
 from pyscale.images.parts import fetch_jars, fetch_wheels
 from pyscale.resources import shipped
 from pyscale.store.provenance import code_commit
 from pyscale_stages.errors import MissingPart
 
-NEEDED_BYTES = {"cpu": 8 * 2**30, "cuda": 30 * 2**30}
-"""Unpacked image and its compressed copies, by what the libraries are built for."""
 HASH_LETTERS = 12
 GZIP, ZSTD = (f"-comp {name} -Xcompression-level 1" for name in ("gzip", "zstd"))
 """Why these: `docs/decisions/`, the record on layers of images."""
@@ -50,39 +46,22 @@ def build(
     def stale() -> list[ImageDefinition]:
         return [d for d in definitions if force or look(folder, d.name).state != "current"]
 
-    chosen_base, built = choose_base(base), []
+    built: list[str] = []
     if not stale():
         return []
     engine = find_engine()
-    _refuse_what_is_lacking(stale(), folder, chosen_base)
+    base_layer = _layer(folder, "base", content.base_sha256(base))
+    is_image = base is not None and base.startswith(content.REGISTRY)
+    lack = lack_for_building(debootstrap=not (is_image or base_layer.is_file()))
+    if lack is not None:
+        raise MissingPart(lack)
     with folder.place() as place:
-        builder = _Builder(engine, folder, place, chosen_base, force=force)
+        builder = _Builder(engine, folder, place, base, force=force)
         # Another build may have made them while this one waited.
         for definition in stale():
             builder.make(definition)
             built.append(definition.name)
     return built
-
-
-def _refuse_what_is_lacking(
-    stale: Sequence[ImageDefinition], folder: ImageFolder, base: Base
-) -> None:
-    """Raise before anything is started where this machine cannot build."""
-    debootstrap = not (base.is_image or _layer(folder, "base", base.sha256).is_file())
-    lacks = list(lacks_for_building(debootstrap=debootstrap).values())
-    if lacks:
-        raise MissingPart(lacks[0])
-    needed = max(NEEDED_BYTES[definition.device] for definition in stale)
-    existing = next(
-        path for path in (folder.path, *folder.path.absolute().parents) if path.exists()
-    )
-    free = shutil.disk_usage(existing).free
-    if free < needed:
-        raise MissingPart(
-            f"the disk of {folder.path} has {free / 2**30:.1f} GiB left, but a build takes up to "
-            f"{needed / 2**30:.1f} GiB: free space, or name another folder by the setting "
-            "images_folder"
-        )
 
 
 def _layer(folder: ImageFolder, name: str, sha256: str) -> Path:
@@ -93,7 +72,7 @@ class _Builder:
     """Builds images, one after the other, in a place of its own."""
 
     def __init__(
-        self, engine: Engine, folder: ImageFolder, place: Path, base: Base, *, force: bool
+        self, engine: Engine, folder: ImageFolder, place: Path, base: str | None, *, force: bool
     ) -> None:
         self._engine, self._folder, self._place, self._base = engine, folder, place, base
         self._force = self._base_anew = force
@@ -119,7 +98,7 @@ class _Builder:
     def _libraries(self, definition: ImageDefinition) -> Path:
         """Layer with an image's libraries, on the base."""
         name = f"{definition.name}-libraries"
-        sha256 = content.libraries_sha256(definition, self._base.sha256)
+        sha256 = content.libraries_sha256(definition, content.base_sha256(self._base))
         layer = _layer(self._folder, name, sha256)
         if layer.is_file() and not self._force:
             return layer
@@ -138,12 +117,13 @@ class _Builder:
         return _kept(made, layer, f"{name}-*.sif")
 
     def _base_layer(self) -> Path:
-        layer = _layer(self._folder, "base", self._base.sha256)
+        layer = _layer(self._folder, "base", content.base_sha256(self._base))
         if layer.is_file() and not self._base_anew:
             return layer
         self._clear()
-        definition = "base_docker" if self._base.is_image else "base"
-        made = self._run("Debian base", definition, self._base.variables())
+        variables = content.base_variables(self._base)
+        definition = "base_docker" if "from" in variables else "base"
+        made = self._run("Debian base", definition, variables)
         # Once in a call, whatever stands on it.
         self._base_anew = False
         return _kept(made, layer, "base-*.sif")

@@ -51,11 +51,6 @@ class ImageDefinition:
         return shipped("containers") / "locks" / f"{self.name}.txt"
 
     @property
-    def jars_lock_file(self) -> Path:
-        """Every jar of the image, with its sha256, where somebody has locked them."""
-        return shipped("containers") / "jars" / f"{self.name}.txt"
-
-    @property
     def by_name_alone(self) -> bool:
         """Whether only its name asks for it: few clusters reach Maven, or have GPUs to try it."""
         return self.device != "cpu" or bool(self.image.maven)

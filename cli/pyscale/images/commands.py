@@ -95,20 +95,19 @@ def verify(
     The exit code is 1 where one is absent, damaged, changed, not locked, or for another kind of
     machine.
     """
-    from pyscale.data.progress import TerminalReport
     from pyscale.errors import UserError
     from pyscale.images.catalog import catalog
     from pyscale.images.lockfile import AS_LOCKED, look
     from pyscale_stages.wording import did_you_mean
 
-    folder, report = _folder(images_folder), TerminalReport()
+    folder = _folder(images_folder)
     here = folder.names()
     if not (names or here):
         raise UserError(f"{folder.path} holds no images: build or pull some first")
     for name in names or ():
         if name not in (known := {*catalog(), *here}):
             raise UserError(f"unknown image {name!r}: {did_you_mean(name, known)}")
-    found = [look(folder, name, report) for name in names or here]
+    found = [look(folder, name, reads=True) for name in names or here]
     _show(found, folder, json=json)
     if any(image.state not in AS_LOCKED for image in found):
         raise typer.Exit(1)
@@ -118,7 +117,6 @@ def verify(
 def pull(
     source: str = argument("oras://HOST/PATH[:TAG]", default=...),
     *,
-    sha256: str | None = option("SHA256", "Install nothing but this SIF."),
     images_folder: Path | None = FOLDER,
 ) -> None:
     """Fetch an image from a registry, and lock it.
@@ -132,7 +130,7 @@ def pull(
 
     folder = _folder(images_folder)
     with termination_as_interrupt():
-        name = pull_image(folder, source, find_engine(), sha256)
+        name = pull_image(folder, source, find_engine())
     _show([look(folder, name)], folder)
 
 

@@ -6,13 +6,17 @@ Only names and bytes count, so that a checkout, its copy and an installed wheel 
 from __future__ import annotations
 
 import hashlib
+import re
+import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pyscale_stages
 from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition, folder_of_another
+from pyscale.processes import ran
 from pyscale.resources import shipped
+from pyscale.settings import without_login
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.registry import load_stage, others_stages
 from pyscale_stages.segment.params import MODEL_FOLDERS
@@ -20,6 +24,8 @@ from pyscale_stages.segment.params import MODEL_FOLDERS
 CORE_FOLDERS = ("measure",)
 """Folders of `pyscale_stages` that every stage needs; `synth` makes movies, outside of images."""
 
+REGISTRY = "docker://"
+_PINNED = re.compile(rf"{REGISTRY}.+@sha256:[0-9a-f]{{64}}")
 _PACKAGE = Path(pyscale_stages.__file__).resolve().parent
 
 
@@ -79,20 +85,52 @@ def lay_out(files: Mapping[str, Path], folder: Path) -> None:
             path.chmod(0o755)
 
 
-def base_sha256(reference: str | None = None) -> str:
+def base_sha256(base: str | None = None) -> str:
     """Hash of what the Debian system is made from: by debootstrap, or from a registry's image."""
-    name = "base" if reference is None else "base_docker"
+    is_image = base is not None and base.startswith(REGISTRY)
+    if is_image and not _PINNED.fullmatch(str(base)):
+        raise UserError(
+            f"--base {base} has no digest, so its content may change: write it as "
+            "docker://NAME@sha256:DIGEST"
+        )
     shared = {path.name: path for path in _files_below(shipped("containers") / "scripts")}
     # Both have had their name in hashes from the first.
+    name = "base_docker" if is_image else "base"
     sha256 = _hash_of_files({"base.def": definition_file(name), **shared})
-    return sha256 if reference is None else _hash_of_words((sha256, reference))
+    return _hash_of_words((sha256, str(base))) if is_image else sha256
+
+
+def base_variables(base: str | None) -> dict[str, str]:
+    """Values for the variables of the definition of the base, by what `--base` names."""
+    if base is not None and base.startswith(REGISTRY):
+        return {"from": base.removeprefix(REGISTRY)}
+    mirror = base or machine_mirror()
+    if without_login(mirror) != mirror:
+        raise UserError(
+            f"the address of the mirror {without_login(mirror)} holds a login, which would stay in "
+            "the image and in the log of its build: name a mirror that needs none by --base"
+        )
+    return {"mirror": mirror}
+
+
+def machine_mirror() -> str:
+    """The mirror of Debian that this machine's own apt uses."""
+    # The security archive has another label: it holds no whole system.
+    ask = ["apt-get", "indextargets", "--format", "$(REPO_URI)"]
+    try:
+        answer = ran([*ask, "Label: Debian", "Created-By: Packages"])
+        answer.check_returncode()
+        return answer.stdout.split()[0]
+    except (OSError, subprocess.CalledProcessError, IndexError) as error:
+        raise UserError(
+            "apt on this machine is missing or has no mirror of Debian: name a mirror by --base, "
+            "or an image of a registry with its digest by --base docker://NAME@sha256:DIGEST"
+        ) from error
 
 
 def libraries_sha256(definition: ImageDefinition, base_sha256: str) -> str:
     """Hash of what an image's libraries are made from: base, definition, lock, other parts."""
     own = {"libraries.def": definition_file("libraries"), "lock.txt": definition.lock_file}
-    if definition.jars_lock_file.is_file():
-        own["jars.txt"] = definition.jars_lock_file
     declared = definition.image
     others = (declared.debian, declared.maven, definition.imports, (declared.after_install,))
     words = (" ".join(words) for words in others)

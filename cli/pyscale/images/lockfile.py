@@ -13,8 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pyscale.console import talk
-from pyscale.data.progress import Report, SilentReport
+from pyscale.console import bar, talk
 from pyscale.errors import UserError, problems_told, refused_by_disk
 from pyscale.filelocks import claimed, file_lock
 from pyscale.images.catalog import catalog
@@ -184,10 +183,10 @@ class FoundImage(Record):
     lock: LockedImage | None = Field(description="What the lock says of it")
 
 
-def sha256_of(sif: Path, report: Report | None = None) -> str:
+def sha256_of(sif: Path) -> str:
     """Checksum of all bytes of an image; nothing remembered is trusted."""
     try:
-        with (report or SilentReport()).bar(sif.name, sif.stat().st_size) as advance:
+        with bar(sif.name, sif.stat().st_size) as advance:
             return hashing.sha256_of(sif, advance)
     except OSError as error:
         raise UserError(
@@ -195,8 +194,8 @@ def sha256_of(sif: Path, report: Report | None = None) -> str:
         ) from error
 
 
-def look(folder: ImageFolder, name: str, read: Report | None = None) -> FoundImage:
-    """How an image stands, by its size; by all its bytes where `read` hears of their reading."""
+def look(folder: ImageFolder, name: str, *, reads: bool = False) -> FoundImage:
+    """How an image stands, by its size; by all its bytes where it `reads` them."""
     sif, locked, known = folder.sif(name), folder.read_lock().images.get(name), catalog().get(name)
     found = FoundImage(
         name=name,
@@ -235,8 +234,8 @@ def look(folder: ImageFolder, name: str, read: Report | None = None) -> FoundIma
             f"{sif} has {found.size_bytes} bytes, but {folder.lock_file} records "
             f"{locked.size_bytes}: {again}",
         )
-    if read is not None:
-        sha256 = sha256_of(sif, read)
+    if reads:
+        sha256 = sha256_of(sif)
         found = found.model_copy(update={"sha256": sha256})
         if sha256 != locked.sha256:
             return told(

@@ -13,7 +13,6 @@ from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition
 from pyscale.processes import ran
 from pyscale_stages.errors import MissingPart
-from pyscale_stages.hashing import sha256_of
 from pyscale_stages.libraries import how_to_install
 
 PYTHON_VERSION = "3.11.2"
@@ -52,10 +51,6 @@ def fetch_wheels(definition: ImageDefinition, wheels: Path) -> None:
         )
 
 
-JARS_RECORD = "sha256.txt"
-"""Checksums of jars beside them, as they were fetched."""
-
-
 def fetch_jars(definition: ImageDefinition, jars: Path) -> None:
     """Bring the jars of an image's Maven coordinates, and all they need, into a new folder."""
     maven = definition.image.maven
@@ -79,13 +74,3 @@ def fetch_jars(definition: ImageDefinition, jars: Path) -> None:
                 f"Maven ({type(error).__name__}): connect to the network, or build elsewhere and "
                 "pull the image"
             ) from error
-    text = "".join(f"{sha256_of(path)}  {path.name}\n" for path in sorted(jars.glob("*.jar")))
-    (jars / JARS_RECORD).write_text(text, encoding="utf-8")
-    lock = definition.jars_lock_file
-    if not lock.is_file():
-        talk(f"warning: no locked checksums for the jars of {definition.name}: {lock} is absent")
-    elif lock.read_text(encoding="utf-8") != text:
-        raise UserError(
-            f"the jars that Maven gave for {definition.name} differ from {lock}: name a Maven "
-            "repository that has the locked ones, or remove the lock to take these"
-        )

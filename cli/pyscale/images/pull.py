@@ -12,15 +12,15 @@ from pathlib import Path
 from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
 from pyscale.images.engine import PREFIX, Engine, find_engine, run_aloud
-from pyscale.images.lockfile import ImageFolder, sha256_of
+from pyscale.images.lockfile import ImageFolder
 from pyscale.planning.suite import Suite
 from pyscale.settings import without_login
 
 
-def pull(folder: ImageFolder, source: str, engine: Engine, sha256: str | None = None) -> str:
+def pull(folder: ImageFolder, source: str, engine: Engine) -> str:
     """Fetch an image from a registry, check it, and lock it under the name that it has; the name.
 
-    `sha256`: what the SIF must be. An image of that name makes way, as for one that is built.
+    An image of that name makes way, as for one that is built.
     """
     told = without_login(source)
     if not source.startswith("oras://"):
@@ -31,12 +31,6 @@ def pull(folder: ImageFolder, source: str, engine: Engine, sha256: str | None = 
         name = labels.get(f"{PREFIX}image")
         if name not in catalog():
             raise UserError(f"{told} is not an image of this pyscale: nothing was installed")
-        found = sha256_of(sif)
-        if sha256 not in {None, found}:
-            raise UserError(
-                f"{told} has sha256 {found} instead of {sha256}: nothing was installed; ask "
-                "whoever pushed it"
-            )
         folder.install(sif, name, labels, told)
     return name
 

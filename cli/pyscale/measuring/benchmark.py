@@ -18,7 +18,7 @@ from pyscale.measuring.trialrunner import TrialRunner
 from pyscale.planning.placement import local_placement
 from pyscale.planning.plan import Plan
 from pyscale.planning.planentry import Dataset
-from pyscale.planning.planner import make_plan
+from pyscale.planning.planner import make_plan, own_data_of
 from pyscale.planning.resolve_grid import measured_suite, with_system
 from pyscale.planning.sites import Site, load_site
 from pyscale.planning.suite import Suite, suite_of
@@ -57,7 +57,7 @@ def plan_run(
     suite = with_images_here(suite, ImageFolder(settings.images_folder), pulls=True)
     dataset, own_data = None, {}
     if suite.reads_data:
-        own_data = find_own_data(settings, suite, accept_terms=accept_terms)
+        own_data = find_own_data(settings, own_data_of(suite, only), accept_terms=accept_terms)
         dataset = find_movie(settings, suite, accept_terms=accept_terms)
     if settings.with_system:
         suite = with_system(suite, settings, site or scripts_for)

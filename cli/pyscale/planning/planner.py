@@ -12,7 +12,7 @@ from pyscale.planning.plan import OwnData, Plan, Trial
 from pyscale.planning.planentry import Dataset, EntryPlan, Sources
 from pyscale.planning.sites import Site
 from pyscale.planning.suite import Suite, load_suite, suite_names
-from pyscale.planning.sweep import Sweep, block_order, refuse_more_ranks_than_slides
+from pyscale.planning.sweep import Sweep, block_order, feeding, refuse_more_ranks_than_slides
 from pyscale.planning.traits import DATA, measures_alone, shares_result
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput
@@ -56,6 +56,8 @@ def make_plan(
     entries: dict[str, EntryPlan] = {}
     for entry in suite.stages:
         name = suite.data_of(entry)
+        if name not in datasets:
+            continue  # Nothing that is measured needs it.
         entries[entry] = EntryPlan.of(
             suite,
             entry,
@@ -129,6 +131,14 @@ def _measured(suite: Suite, only: Sequence[str]) -> set[str]:
     named = {entry for entry, step in steps if {entry, step.family} & {*only}}
     # It was asked for beside the stages of the suite, and they are what is chosen from.
     return named if named & suite.measured_once else named | suite.measured_once
+
+
+def own_data_of(suite: Suite, only: Sequence[str]) -> tuple[str, ...]:
+    """Datasets of their own that the entries which are measured, or feed those, name."""
+    needed = _measured(suite, only)
+    needed |= feeding(suite, needed)
+    names = (suite.data_of(entry) for entry in suite.stages if entry in needed)
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
 def _beside(suite: Suite, entry: str, block: int, repeats: int, measured: Set[str]) -> str | None:

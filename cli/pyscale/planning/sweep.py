@@ -225,8 +225,8 @@ def block_order(
         if entry in measured - suite.measured_once
     ]
     if block == 1:
-        feeding = _feeding(suite, measured) - measured
-        configurations += [(entry, sweep.feeding) for entry in suite.stages if entry in feeding]
+        once = feeding(suite, measured) - measured
+        configurations += [(entry, sweep.feeding) for entry in suite.stages if entry in once]
     versions: dict[tuple[str, int], list[tuple[str, int]]] = {}
     for entry, n in configurations:
         together = suite.stages[entry].beside if compares_trials(suite) else None
@@ -270,7 +270,7 @@ def _needed(suite: Suite, sweep: Sweep, entry: str, n: int) -> Iterator[tuple[st
         yield step.beside, n
 
 
-def _feeding(suite: Suite, measured: Set[str]) -> set[str]:
+def feeding(suite: Suite, measured: Set[str]) -> set[str]:
     """Entries whose outputs the measured entries need, directly or not."""
     needed: set[str] = set()
     frontier = set(measured)

@@ -7,7 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from pyscale.console import talk
-from pyscale.data.progress import Report
 from pyscale.errors import UserError
 from pyscale.images.catalog import image_for
 from pyscale.images.engine import Engine, commit_in, find_engine
@@ -42,7 +41,7 @@ def _in_image(plan: Plan, trial: Trial) -> Trial:
     return trial.model_copy(update={"image": image})
 
 
-def freeze_containers(plan: Plan, report: Report) -> Containers | None:
+def freeze_containers(plan: Plan) -> Containers | None:
     """Verify every image that a plan needs, all its bytes; None where it needs none."""
     # Steps of the user's own may run in an image of theirs.
     outside = [trial for trial in plan.trials if load_stage(trial.stage).runs_outside]
@@ -56,11 +55,11 @@ def freeze_containers(plan: Plan, report: Report) -> Containers | None:
         # Jobs may load what a login node does not have; they are told of it where they lack it too.
         if plan.site is None and plan.queue is None:
             raise
-    own = (_described(Path(sif), Path(sif).name, report) for sif in of_steps)
-    return Containers(engine=engine, images=(*frozen_images(plan, report), *own))
+    own = (_described(Path(sif), Path(sif).name) for sif in of_steps)
+    return Containers(engine=engine, images=(*frozen_images(plan), *own))
 
 
-def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
+def frozen_images(plan: Plan) -> tuple[ImageFile, ...]:
     """Verify every image that a plan needs, all its bytes."""
     names = sorted({trial.image for trial in plan.trials if trial.image is not None})
     folder = ImageFolder(Path(plan.settings["images_folder"]).absolute())
@@ -69,9 +68,9 @@ def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
     for name in names:
         if os.sep in name:
             # A version by its file, which is what is meant, whatever any lock says.
-            images.append(_described(Path(name), name, report))
+            images.append(_described(Path(name), name))
         else:
-            images.append(_frozen(folder, name, report, unlocked=unlocked))
+            images.append(_frozen(folder, name, unlocked=unlocked))
     return tuple(images)
 
 
@@ -88,21 +87,19 @@ def runtime_of(run: RunFolder) -> Runtime:
     return ApptainerRuntime(engine, {image.name: image for image in containers.images}, run.path)
 
 
-def _frozen(folder: ImageFolder, name: str, report: Report, *, unlocked: bool) -> ImageFile:
-    found = look(folder, name, report)
+def _frozen(folder: ImageFolder, name: str, *, unlocked: bool) -> ImageFile:
+    found = look(folder, name, reads=True)
     if found.state in {"unlocked", "changed"}:
         if not unlocked:
             raise UserError(f"{found.sentence}; --set unlocked_images=true runs it as it is")
     elif found.state not in AS_LOCKED:
         raise UserError(found.sentence)
     elif found.sentence:
-        report.say(f"warning: {found.sentence}")
-    return _described(found.path, name, report, found.lock if found.state in AS_LOCKED else None)
+        talk(f"warning: {found.sentence}")
+    return _described(found.path, name, found.lock if found.state in AS_LOCKED else None)
 
 
-def _described(
-    sif: Path, name: str, report: Report, locked: LockedImage | None = None
-) -> ImageFile:
+def _described(sif: Path, name: str, locked: LockedImage | None = None) -> ImageFile:
     """An image as a run begins with it, all of whose bytes are what the lock says, if any does."""
     if not sif.is_file():
         raise UserError(f"{sif} does not exist: build or pull the image")
@@ -117,7 +114,7 @@ def _described(
         path=sif,
         size_bytes=stat.st_size,
         modified_ns=stat.st_mtime_ns,
-        sha256=sha256_of(sif, report) if locked is None else locked.sha256,
+        sha256=sha256_of(sif) if locked is None else locked.sha256,
         locked=locked is not None,
         git_commit=commit_in(labels),
         labels=labels,

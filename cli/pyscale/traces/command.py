@@ -13,7 +13,7 @@ from pyscale.errors import UserError
 from pyscale.traces.nextflow import read_nextflow
 from pyscale.traces.sacct import read_sacct
 from pyscale.traces.snakemake import read_snakemake
-from pyscale.traces.tasks import Asked, TracedTask, refuse_twice_told
+from pyscale.traces.tracefile import Asked, TracedTask, refuse_twice_told
 from pyscale.traces.trials import (
     LeftOut,
     TracedTrial,
@@ -22,7 +22,7 @@ from pyscale.traces.trials import (
     stage_names,
     wall_time_table,
 )
-from pyscale.wording import few, listing
+from pyscale.wording import few
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.wording import did_you_mean, plural
 
@@ -90,12 +90,6 @@ def _of_repeats(trials: Sequence[TracedTrial]) -> Iterator[str]:
     for trial, stage in zip(trials, stage_names(trials), strict=True):
         repeats[stage, trial.workers].append(trial)
     for (stage, workers), own in repeats.items():
-        counts = sorted({len(trial.tasks) for trial in own})
-        if len(counts) > 1:
-            yield (
-                f"trials of {stage} at N = {workers} have {listing(counts)} tasks: they are "
-                "repeats only if they did the same work"
-            )
         times = sorted(when for trial in own for when in intervals_of(trial.tasks))
         overlap = any(later[0] < earlier[1] for earlier, later in pairwise(times))
         if (workers == 1 or own[0].lanes is None) and overlap:

@@ -8,8 +8,18 @@ from functools import partial
 from pathlib import Path
 
 from pyscale.errors import UserError
-from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
-from pyscale.traces.tracefile import Layout, Row, bytes_of, moment, rows_of, seconds_of_words
+from pyscale.traces.tracefile import (
+    NO_TIME,
+    Asked,
+    Layout,
+    Row,
+    TracedTask,
+    bytes_of,
+    moment,
+    rows_of,
+    seconds_of_words,
+    stage_name,
+)
 
 LAYOUT = Layout(
     "\t",

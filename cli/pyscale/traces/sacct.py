@@ -8,14 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from pyscale.analysis.lanes import Interval
-from pyscale.console import talk
 from pyscale.slurm.queue import ENDED
-from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name, without_zone
-from pyscale.traces.tracefile import Layout, Row, bytes_of, moment, rows_of, seconds_of_clock
-from pyscale_stages.wording import plural
+from pyscale.traces.tracefile import (
+    NO_TIME,
+    Asked,
+    Layout,
+    Row,
+    TracedTask,
+    bytes_of,
+    moment,
+    rows_of,
+    seconds_of_clock,
+    stage_name,
+)
 
 COMMAND = (
     "SLURM_TIME_FORMAT=%s sacct -P --duplicates --noconvert -o JobID,JobIDRaw,State,Submit,Start,"
@@ -39,89 +46,17 @@ def read_sacct(path: Path, asked: Asked) -> list[TracedTask]:
     jobs: dict[str, list[Row]] = defaultdict(list)
     steps: dict[str, list[Row]] = defaultdict(list)
     for row in rows_of(path, LAYOUT):
-        job_ids, is_step, _ = row.cells["JobID"].strip().partition(".")
+        job_id, is_step, _ = row.cells["JobID"].strip().partition(".")
         own = steps if is_step else jobs
-        for job_id in [job_ids] if is_step else _each(job_ids):
-            # Traces of overlapping times, put one behind the other, tell the same twice.
-            if all(row.cells != other.cells for other in own[job_id]):
-                own[job_id].append(row)
+        # Traces of overlapping times, put one behind the other, tell the same twice.
+        if all(row.cells != other.cells for other in own[job_id]):
+            own[job_id].append(row)
     latest = {job_id: rows[-1] for job_id, rows in jobs.items()}
     flaws = _flaws_of_arrays(latest, asked)
     tasks = [
         _task(path, job_id, rows, steps.get(job_id, ()), asked) for job_id, rows in jobs.items()
     ]
-    tasks = [replace(task, flaw=task.flaw or flaws.get(task.name)) for task in tasks]
-    return _without_impossible(path, _whole(tasks))
-
-
-def _whole(tasks: Sequence[TracedTask]) -> list[TracedTask]:
-    """Tasks in which the parts of a heterogeneous job, like 900+0 and 900+1, are one."""
-    parts: dict[str, list[TracedTask]] = defaultdict(list)
-    for task in tasks:
-        parts[task.name.partition("+")[0]].append(task)
-    return [own[0] if len(own) == 1 else _joined(name, own) for name, own in parts.items()]
-
-
-def _joined(name: str, parts: Sequence[TracedTask]) -> TracedTask:
-    """One job of all cores and GPUs of its parts, which Slurm starts together."""
-
-    def known(field: str) -> list[Any]:
-        return [value for part in parts if (value := getattr(part, field)) is not None]
-
-    def added(field: str) -> Any:
-        return sum(own) if len(own := known(field)) == len(parts) else None
-
-    return replace(
-        parts[0],
-        name=name,
-        trial=name,
-        cpus=added("cpus"),
-        gpus=added("gpus"),
-        cpu_s=added("cpu_s"),
-        requested_memory_bytes=added("requested_memory_bytes"),
-        peak_memory_bytes=added("peak_memory_bytes"),
-        wall_s=max(known("wall_s"), default=None),
-        start=min(known("start"), key=without_zone, default=None),
-        end=max(known("end"), key=without_zone, default=None),
-        node=",".join(dict.fromkeys(known("node"))) or None,
-        flaw=next(iter(known("flaw")), None),
-    )
-
-
-def _without_impossible(path: Path, tasks: Sequence[TracedTask]) -> list[TracedTask]:
-    """Leave out processor times that exceed the time of all cores, and say of how many jobs."""
-    wrong = {
-        task.name
-        for task in tasks
-        if task.cpu_s
-        and task.cpus
-        and task.wall_s
-        and task.cpu_s > MOST_USED * task.cpus * (task.wall_s + 1)
-    }
-    if wrong:
-        talk(
-            f"{path}: the processor time of {plural(len(wrong), 'job')} exceeds that of all their "
-            f"cores, as of {min(wrong)}, and is left out"
-        )
-    return [replace(task, cpu_s=None) if task.name in wrong else task for task in tasks]
-
-
-def _each(job_ids: str) -> list[str]:
-    """Ids of elements that are told together, like 17_[3,5-9,20-60:10%8]; of others their own."""
-    array, several, indices = job_ids.partition("_[")
-    if not several:
-        return [job_ids]
-    found: list[str] = []
-    try:
-        for part in indices.removesuffix("]").partition("%")[0].split(","):
-            bounds, _, step = part.partition(":")
-            first, _, last = bounds.partition("-")
-            these = range(int(first), int(last or first) + 1, int(step or 1))
-            found += [f"{array}_{element}" for element in these]
-    except ValueError:
-        # A long list of elements that wait is cut short.
-        return [job_ids]
-    return found
+    return [replace(task, flaw=task.flaw or flaws.get(task.name)) for task in tasks]
 
 
 def _array_of(job_id: str) -> str:
@@ -171,7 +106,14 @@ def _task(
     state = (row.told("State") or "").partition(" ")[0]
     peaks = [_peak(step) for step in (row, *steps)]
     wall_s = _wall_s(row)
+    cpus = row.read("AllocCPUS", int, "a number of CPUs")
+    cpu_s = row.read("TotalCPU", seconds_of_clock, "a time, as 02:03.456")
+    # Slurm has been seen to tell more than the time of all cores.
+    if cpu_s and cpus and wall_s and cpu_s > MOST_USED * cpus * (wall_s + 1):
+        cpu_s = None
     flaw, workers = _flaw(rows, state, wall_s), None
+    if "+" in job_id:
+        flaw = "a part of a job of several kinds of nodes"
     if asked.workers_column is None:
         flaw = flaw or _flaw_of_steps(steps)
     elif flaw is None:
@@ -184,9 +126,9 @@ def _task(
         wall_s=wall_s,
         start=row.read("Start", moment, A_DATE),
         end=row.read("End", moment, A_DATE),
-        cpus=row.read("AllocCPUS", int, "a number of CPUs"),
+        cpus=cpus,
         gpus=_gpus(row),
-        cpu_s=row.read("TotalCPU", seconds_of_clock, "a time, as 02:03.456"),
+        cpu_s=cpu_s,
         requested_memory_bytes=_requested_bytes(row),
         peak_memory_bytes=max((peak for peak in peaks if peak is not None), default=None),
         node=row.told("NodeList"),
@@ -250,7 +192,7 @@ def _wall_s(row: Row) -> float | None:
 def _times(row: Row) -> Interval | None:
     """Start and end, to be compared."""
     start, end = row.read("Start", moment, A_DATE), row.read("End", moment, A_DATE)
-    return (without_zone(start), without_zone(end)) if start and end else None
+    return (start, end) if start and end else None
 
 
 def _requested_bytes(row: Row) -> int | None:

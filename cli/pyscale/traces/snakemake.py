@@ -6,29 +6,23 @@ Metadata that Snakemake keeps of its own accord are read too: a folder of them i
 from __future__ import annotations
 
 import json
-from ast import literal_eval
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pyscale.errors import UserError
-from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
-from pyscale.traces.tracefile import Layout, Row, is_amount, rows_of
-from pyscale_stages.wording import did_you_mean
+from pyscale.traces.tracefile import NO_TIME, Asked, Layout, Row, TracedTask, rows_of, stage_name
 
 EXTENDED = "let Snakemake write it with --benchmark-extended"
 LAYOUT = Layout("\t", ("s", "h:m:s"), "give it as Snakemake's `benchmark:` wrote it")
-GROUPS = ("wildcards", "params")
-"""Columns that hold what a user's own rule says, name by name."""
 MIB = 1024 * 1024
 
 
 def read_snakemake(path: Path, asked: Asked) -> list[TracedTask]:
     """Read a benchmark file, plain or extended, or a folder of metadata.
 
-    No line of a benchmark tells when a job ran, so how many ran at once must be given, or be told
-    by a wildcard or parameter of the rule.
+    No line of a benchmark tells when a job ran, so how many ran at once must be given.
     """
     if path.is_dir():
         return read_metadata(path, asked)
@@ -87,51 +81,18 @@ def _version(told: Mapping[str, Any]) -> str:
 def _task(path: Path, row: Row, repeat: int, asked: Asked) -> TracedTask:
     wall_s = row.read("s", float, "a number of seconds")
     column = asked.workers_column
-    workers, is_trial = (None, False) if column is None else _workers(row, column)
-    group = f"N={workers}, " if workers else ""
     peak_mib = row.read("max_rss", float, "a number of MiB")
-    asked_mib = _group(row, "resources").get("mem_mib")
-    if not isinstance(asked_mib, int | float) or not is_amount(asked_mib):
-        asked_mib = None
     return TracedTask(
         source=path,
         stage=stage_name(str(path), row.told("rule_name"), asked, EXTENDED),
-        trial=f"{group}line {repeat + 1}",
+        trial=f"line {repeat + 1}",
         name=str(path),
         wall_s=wall_s,
         cpus=row.read("threads", int, "a number of threads"),
         cpu_s=row.read("cpu_time", float, "a number of seconds"),
-        requested_memory_bytes=None if asked_mib is None else round(asked_mib * MIB),
         peak_memory_bytes=None if peak_mib is None else round(peak_mib * MIB),
-        workers=workers,
-        is_trial=is_trial,
+        workers=None if column is None else row.read_workers(column),
+        is_trial=column is not None,
         across_files=True,
         flaw=None if wall_s else NO_TIME,
     )
-
-
-def _workers(row: Row, column: str) -> tuple[int, bool]:
-    """N, and whether it is that of this job alone."""
-    own: dict[str, Any] = {}
-    for name in GROUPS:
-        own |= _group(row, name)
-    if column in row.cells or column not in own:
-        known = {**row.cells, **own}
-        if column not in known:
-            advice = EXTENDED if "rule_name" not in row.cells else did_you_mean(column, known)
-            raise UserError(f"{row.where} has no column {column!r} for --workers: {advice}")
-        return row.read_workers(column), True
-    return Row(row.where, {column: str(own[column])}).read_workers(column), False
-
-
-def _group(row: Row, column: str) -> Mapping[str, Any]:
-    """What a column tells name by name, as Python writes a dictionary."""
-    text = row.told(column)
-    if text is None:
-        return {}
-    try:
-        told = literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        # What Python writes of an object cannot always be read back, and then tells nothing.
-        return {}
-    return told if isinstance(told, dict) else {}

@@ -13,7 +13,7 @@ import polars as pl
 
 from pyscale.analysis.lanes import Interval, lanes_of, most_at_once
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
-from pyscale.traces.tasks import TracedTask, without_zone
+from pyscale.traces.tracefile import TracedTask
 from pyscale.wording import listing
 from pyscale_stages.wording import plural
 
@@ -156,9 +156,6 @@ def wall_time_table(trials: Sequence[TracedTrial]) -> pl.DataFrame:
     names = stage_names(trials)
     repeats: dict[tuple[str, int], int] = defaultdict(int)
     rows = []
-    # A table has dates of one kind, even where traces with a time zone and without stand together.
-    dates = [date for trial in trials for task in trial.tasks for date in (task.start, task.end)]
-    zoned = all(date is None or date.tzinfo is not None for date in dates)
     # Stages as they come, their trials by N and time.
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
     order = sorted(
@@ -170,7 +167,7 @@ def wall_time_table(trials: Sequence[TracedTrial]) -> pl.DataFrame:
         repeats[stage, trial.workers] += 1
         which = {"stage": stage, "workers": trial.workers, "repeat": repeat}
         lanes = trial.lanes or (trial.tasks,)
-        rows += [which | _row(trial, tasks, zoned=zoned) for tasks in lanes]
+        rows += [which | _row(trial, tasks) for tasks in lanes]
     table = pl.DataFrame(rows, schema=kinds, orient="row")
     told_apart = all(trial.lanes is not None for trial in trials)
     return table if told_apart else table.drop("task")
@@ -200,8 +197,8 @@ def _size_words(trial: TracedTrial) -> str:
     return " or ".join(words)
 
 
-def _row(trial: TracedTrial, tasks: Sequence[TracedTask], *, zoned: bool) -> dict[str, Any]:
-    """What one worker did, in one task or several; `zoned` is whether dates keep a time zone."""
+def _row(trial: TracedTrial, tasks: Sequence[TracedTask]) -> dict[str, Any]:
+    """What one worker did, in one task or several."""
     first = min(tasks, key=lambda task: task.interval or NEVER)
     last = max(tasks, key=lambda task: (task.interval or NEVER)[1])
     # Dates by which a task ended before it began are of a clock that was set back meanwhile.
@@ -211,8 +208,8 @@ def _row(trial: TracedTrial, tasks: Sequence[TracedTask], *, zoned: bool) -> dic
         "wall_s": sum(task.wall_s or 0.0 for task in tasks),
         "trial": trial.label,
         "tasks_done": len(tasks),
-        "start": _written(first.start, zoned) if dated else None,
-        "end": _written(last.end, zoned) if dated else None,
+        "start": first.start.isoformat() if first.start and dated else None,
+        "end": last.end.isoformat() if last.end and dated else None,
         # A task runs on some: none is what schedulers write where they do not know.
         "cpus": _largest(task.cpus for task in tasks) or None,
         "gpus": _largest(task.gpus for task in tasks),
@@ -222,12 +219,6 @@ def _row(trial: TracedTrial, tasks: Sequence[TracedTask], *, zoned: bool) -> dic
         "node": " ".join(dict.fromkeys(task.node for task in tasks if task.node)) or None,
         "state": " ".join(dict.fromkeys(task.state for task in tasks if task.state)) or None,
     }
-
-
-def _written(date: datetime | None, zoned: bool) -> str | None:
-    if date is None:
-        return None
-    return (date if zoned else without_zone(date)).isoformat()
 
 
 def _largest(values: Iterable[int | None]) -> int | None:

@@ -31,7 +31,6 @@ def test_a_fetched_dataset_is_listed_found_and_replaced_where_it_changed(
     fetched = run(*fetch)
     assert fetched.stdout == f"{movie}\n"
     assert "Licence" in fetched.stderr
-    assert run("path", "pc12-registration").stdout == f"{movie}\n"
     (line,) = [line for line in run("list").stdout.splitlines() if "pc12-registration" in line]
     assert "here" in line
     rows = states()
@@ -48,22 +47,16 @@ def test_a_fetched_dataset_is_listed_found_and_replaced_where_it_changed(
     with movie.open("ab") as file:
         file.write(b"x")
     assert states()["pc12-registration"]["state"] == "changed"
-    with refused(UserError):
-        run("path", "pc12-registration")
     assert "pc12-unreg.tif has changed and is replaced" in run(*fetch).stderr
-    assert run("path", "pc12-registration").stdout == f"{movie}\n"
+    assert states()["pc12-registration"]["path"] == str(movie)
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        "path pc12-registration",
         "verify bbbc038",
         "verify",
-        *(
-            f"{words} --data-folder file"
-            for words in ("list", "verify", "path cmu-1", "fetch cmu-1")
-        ),
+        *(f"{words} --data-folder file" for words in ("list", "verify", "fetch cmu-1")),
     ],
 )
 def test_what_a_command_cannot_find_is_one_sentence(run, tmp_path, words):
@@ -94,8 +87,8 @@ def test_verify_ends_with_1_where_a_file_is_not_what_it_was(run, shared_data, da
     ]
 
 
-SMALL_MOVIE = "--frames 3 --size 64x80 --cells 4 --cell-types 1 --seed 2 --density ramp"
-SMALL_SLIDES = "--slides 2 --size 512x600 --mpp 0.25"
+SMALL_MOVIE = "--frames 3 --size 64x80 --cells 4 --seed 2 --set density_profile=ramp"
+SMALL_SLIDES = "--slides 2 --size 512x600 --set mpp=0.25"
 SIZE = {"slides": 2, "height_px": 512, "width_px": 600, "mpp": 0.25, "seed": 2}
 OF_MOVIE = {"frames": 3, "height_px": 64, "width_px": 80, "cells": 4, "cell_types": 1}
 OF_MOVIE |= {"seed": 2, "density_profile": "ramp", "radius_px": 5.0}
@@ -128,7 +121,7 @@ def test_a_synthetic_dataset_of_ones_own_is_made_listed_found_and_verified(
     size_bytes = sum(file.stat().st_size for file in files)
     listed = {"kind": kind, "state": "here", "title": title, "size_bytes": size_bytes}
     assert rows["mine"].items() >= listed.items()
-    assert run("path", "mine").stdout == said
+    assert f"{rows['mine']['path']}\n" == said
     assert f"{len(files)} of {len(files)} files" in run("verify", "mine").stdout
     (folder / file).write_bytes(b"short")
     states = json.loads(run("verify", "mine", "--json", code=1).stdout)
@@ -142,10 +135,10 @@ def test_a_synthetic_dataset_of_ones_own_is_made_listed_found_and_verified(
         ["--size", "64x"],
         ["--set", "radius_px"],
         ["--set", "radus_px=3"],
-        ["--density", "falling"],
-        ["--mpp", "0.25"],
+        ["--set", "density_profile=falling"],
+        ["--set", "mpp=0.25"],
         ["--slides", "2", "--frames", "3"],
-        ["--slides", "2", "--cells", "3", "--cell-types", "1"],
+        ["--slides", "2", "--cells", "3"],
         ["--slides", "0"],
         ["--slides", "2", "--size", "100"],
         ["--slides", "2", "--set", "height=3"],

@@ -10,7 +10,6 @@ import tifffile
 
 from datamirror import MADE_MOVIE, MADE_SLIDES, entry, registry_of, row
 from pyscale.data.fetch import Fetcher
-from pyscale.data.progress import SilentReport, asked
 from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
 from pyscale.data.verify import dataset_path, presence, read_contents, synthetic_kinds
@@ -94,27 +93,24 @@ def test_without_a_number_cells_fill_any_field_alike(make_own, params, cells):
 class Made:
     """A synthetic dataset `cells`, where nothing could be fetched from."""
 
-    def __init__(self, kind, registry, data_root, report):
+    def __init__(self, kind, registry, data_root):
         self.kind = kind
         self.registry = registry
         self.dataset = registry.get("cells")
         self.file = data_root / "cells" / MADE_FILES[kind]
         self._data_root = data_root
-        self._report = report
 
-    def fetch(self, report=None):
-        mirror = "http://127.0.0.1:9"
-        heard = report or self._report
-        return Fetcher(self.registry, self._data_root, mirror, asked, heard).fetch("cells")
+    def fetch(self):
+        return Fetcher(self.registry, self._data_root, "http://127.0.0.1:9").fetch("cells")
 
     def presence(self):
         return presence("cells", self.dataset, self._data_root)
 
 
 @pytest.fixture(params=list(MADE_FILES))
-def made(request, data_root, report):
+def made(request, data_root):
     registry = MADE_MOVIE if request.param == "movie" else MADE_SLIDES
-    return Made(request.param, registry, data_root, report)
+    return Made(request.param, registry, data_root)
 
 
 of_a_movie = pytest.mark.parametrize("made", ["movie"], indirect=True)
@@ -150,10 +146,8 @@ def test_a_synthetic_dataset_that_changed_on_disk_is_not_passed_as_made(made):
         made.fetch()
 
 
-def test_something_else_in_the_place_of_a_synthetic_dataset_is_kept_and_named(
-    made, data_root, report
-):
-    own = make_synthetic("own", made.registry, data_root, SMALL, report).parent
+def test_something_else_in_the_place_of_a_synthetic_dataset_is_kept_and_named(made, data_root):
+    own = make_synthetic("own", made.registry, data_root, SMALL).parent
     shutil.copytree(own, data_root / "cells")
     assert made.presence() == "changed"
     with refused(UserError):
@@ -161,20 +155,18 @@ def test_something_else_in_the_place_of_a_synthetic_dataset_is_kept_and_named(
     assert (data_root / "cells" / "movie.ome.tif").is_file()
 
 
-class _StopsAfterAFrame(SilentReport):
-    @contextmanager
-    def bar(self, what, total_bytes):
-        del what, total_bytes
+@contextmanager
+def stopping(_what, _total_bytes):
+    def stop(_bytes):
+        raise KeyboardInterrupt
 
-        def stop(_bytes):
-            raise KeyboardInterrupt
-
-        yield stop
+    yield stop
 
 
 def test_making_that_is_stopped_leaves_nothing_half(made, data_root):
-    with pytest.raises(KeyboardInterrupt):
-        made.fetch(_StopsAfterAFrame())
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("pyscale.data.synthetic.bar", stopping)
+        made.fetch()
     assert left_of(data_root) == set()
     assert made.presence() == "absent"
     made.fetch()
@@ -199,7 +191,7 @@ def test_what_a_killed_process_left_is_cleared_or_completed(made, data_root):
 @of_a_movie
 def test_two_at_once_make_it_once_and_a_wrong_size_is_called_changed(made, data_root):
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(lambda _: made.fetch(SilentReport()), range(2))
+        first, second = pool.map(lambda _: made.fetch(), range(2))
     assert first == second
     assert left_of(data_root) == {"cells"}
     # Before anything is read.
@@ -245,7 +237,7 @@ def drifting_registry(server):
 def test_a_movie_of_another_datasets_image_brings_that_dataset_and_is_made_once(
     drifting_registry, server, data_root, report
 ):
-    fetcher = Fetcher(drifting_registry, data_root, server.address, asked, report)
+    fetcher = Fetcher(drifting_registry, data_root, server.address)
     for _ in range(2):
         movie = fetcher.fetch("drifting")
     # They are fetched side by side.

@@ -14,9 +14,14 @@ from atleastone import some
 from programs import put_program
 from pyscale.errors import UserError
 from pyscale.images import content
-from pyscale.images.base import choose_base, machine_mirror
 from pyscale.images.catalog import catalog
-from pyscale.images.content import code_files, lay_out
+from pyscale.images.content import (
+    base_sha256,
+    base_variables,
+    code_files,
+    lay_out,
+    machine_mirror,
+)
 from pyscale.resources import shipped
 from pyscale_stages.errors import BadInput
 from pyscale_stages.registry import STAGE_NAMES
@@ -199,26 +204,26 @@ DIGEST = "a" * 64
 
 
 def test_a_mirror_that_is_given_is_taken_and_else_that_of_the_machine(tmp_path, monkeypatch):
-    assert choose_base("file:///mirror").variables() == {"mirror": "file:///mirror"}
+    assert base_variables("file:///mirror") == {"mirror": "file:///mirror"}
     with refused(UserError) as error:
-        choose_base("https://me:secret@mirror.example/debian").variables()
+        base_variables("https://me:secret@mirror.example/debian")
     assert "secret" not in str(error.value)
     # It makes no other base.
-    assert choose_base("file:///a").sha256 == choose_base("file:///b").sha256
+    assert base_sha256("file:///a") == base_sha256("file:///b") == base_sha256()
     monkeypatch.setenv("PATH", str(tmp_path))
     for apt in (None, "exit 100", "exit 0"):
         if apt is not None:
             put_program(tmp_path, "apt-get", apt)
         with refused(UserError):
-            choose_base(None).variables()
+            base_variables(None)
     put_program(tmp_path, "apt-get", "echo file:///first/; echo file:///second/")
     assert machine_mirror() == "file:///first/"
 
 
 def test_an_image_of_a_registry_needs_its_digest():
-    base = choose_base(f"docker://debian@sha256:{DIGEST}")
-    assert base.variables() == {"from": f"debian@sha256:{DIGEST}"}
-    assert choose_base(f"docker://debian@sha256:{'b' * 64}").sha256 != base.sha256
+    base = f"docker://debian@sha256:{DIGEST}"
+    assert base_variables(base) == {"from": f"debian@sha256:{DIGEST}"}
+    assert base_sha256(f"docker://debian@sha256:{'b' * 64}") != base_sha256(base)
     for wrong in ("docker://debian:12", f"docker://debian@sha256:{DIGEST[:-1]}", "docker://"):
         with refused(UserError):
-            choose_base(wrong)
+            base_sha256(wrong)

@@ -10,9 +10,8 @@ from functools import partial
 import pytest
 
 from programs import put_program
-from pyscale.images import lacks
-from pyscale.images.engine import Engine, find_engine
-from pyscale.images.lacks import lack_of_id_ranges, lacks_for_building
+from pyscale.images import engine as engine_module
+from pyscale.images.engine import Engine, find_engine, lack_for_building, lack_of_id_ranges
 from pyscale_stages.errors import MissingPart
 from refusals import refused
 
@@ -54,7 +53,7 @@ def test_user_namespaces_are_tried(missing):
     # Inside a namespace whose own limit is 0, no further one can be made.
     script = (
         "echo 0 > /proc/sys/user/max_user_namespaces; exec "
-        f"{sys.executable} -c 'from pyscale.images.lacks import lack_of_user_namespaces as lack; "
+        f"{sys.executable} -c 'from pyscale.images.engine import lack_of_user_namespaces as lack; "
         "print(lack())'"
     )
     answer = subprocess.run(
@@ -85,7 +84,7 @@ RANGE = "ada:100000:65536\n"
     ],
 )
 def test_a_user_needs_a_range_of_ids_and_of_groups(tmp_path, monkeypatch, subuid, subgid, lacking):
-    monkeypatch.setattr(lacks, "user_name", lambda _: "ada")
+    monkeypatch.setattr(engine_module, "user_name", lambda _: "ada")
     for name, text in (("subuid", subuid), ("subgid", subgid)):
         if text is not None:
             (tmp_path / name).write_text(text)
@@ -94,15 +93,21 @@ def test_a_user_needs_a_range_of_ids_and_of_groups(tmp_path, monkeypatch, subuid
     assert lack is None or f"{lacking} gives ada no range of ids" in lack
 
 
-def test_all_lacks_are_named_with_what_to_do(program, monkeypatch):
+def test_the_first_lack_is_named_with_what_to_do(program, monkeypatch):
     program("mksquashfs", "")
-    # Those for administrators are found off the PATH.
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    monkeypatch.setitem(lacks._PROGRAMS, "squashfs-tools", ("mksquashfs", "no-such-program"))
-    found = lacks_for_building(debootstrap=False)
-    assert "this machine is aarch64, but the images' locks are for x86_64" in found["architecture"]
-    assert found["squashfs-tools"] == (
+    told = str(lack_for_building(debootstrap=False))
+    assert "this machine is aarch64, but the images' locks are for x86_64" in told
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    for lack in ("lack_of_user_namespaces", "lack_of_id_ranges"):
+        monkeypatch.setattr(engine_module, lack, lambda: None)
+    # Those for administrators are found off the PATH.
+    programs = {"squashfs-tools": ("mksquashfs", "no-such-program"), "debootstrap": ("absent",)}
+    monkeypatch.setattr(engine_module, "_PROGRAMS", programs)
+    assert lack_for_building(debootstrap=False) == (
         "not on PATH, but needed to build images: no-such-program: install the package "
         "'squashfs-tools' (Debian's name)"
     )
-    assert "debootstrap" not in found
+    programs.pop("squashfs-tools")
+    assert lack_for_building(debootstrap=False) is None
+    assert "'debootstrap'" in str(lack_for_building(debootstrap=True))

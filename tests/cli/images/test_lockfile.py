@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pyscale.data.progress import SilentReport
 from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
 from pyscale.images.content import content_sha256, file_sha256
@@ -110,7 +109,7 @@ def as_now():
 
 def read(folder, name="contact"):
     """How an image stands by all its bytes."""
-    return look(folder, name, SilentReport())
+    return look(folder, name, reads=True)
 
 
 def test_an_image_of_what_is_here_is_current_and_else_says_what_has_changed(

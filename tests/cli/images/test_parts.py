@@ -1,6 +1,5 @@
 import dataclasses
 import hashlib
-import re
 import sys
 import zipfile
 
@@ -8,7 +7,7 @@ import pytest
 
 from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
-from pyscale.images.parts import JARS_RECORD, fetch_jars, fetch_wheels
+from pyscale.images.parts import fetch_jars, fetch_wheels
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.track.jvm import MAVEN_COORDINATES
 from refusals import refused
@@ -94,25 +93,13 @@ def test_without_the_resolver_its_way_is_told(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_jars_come_with_all_that_they_need_and_others_than_the_locked_ones_are_refused(
-    tmp_path, monkeypatch, capsys
-):
+def test_jars_come_with_all_that_they_need(tmp_path, monkeypatch):
     pytest.importorskip("jgo")
     local_maven(tmp_path / "maven")
     monkeypatch.setenv("M2_REPO", str(tmp_path / "maven"))
-    (tmp_path / "jars").mkdir()
-    monkeypatch.setattr("pyscale.images.catalog.shipped", lambda _: tmp_path)
-    tool = definition("org.example:tool:1.0")
-    fetch_jars(tool, tmp_path / "first")
-    assert "no locked checksums" in capsys.readouterr().err
-    told = (tmp_path / "first" / JARS_RECORD).read_text()
-    assert re.findall("[a-z]+-1.0.jar", told) == ["part-1.0.jar", "tool-1.0.jar"]
-    tool.jars_lock_file.write_text(told)
-    fetch_jars(tool, tmp_path / "second")
-    assert capsys.readouterr().err.count("warning") == 0
-    tool.jars_lock_file.write_text(told.replace(told[:64], "0" * 64))
-    with refused(UserError):
-        fetch_jars(tool, tmp_path / "third")
+    fetch_jars(definition("org.example:tool:1.0"), tmp_path / "jars")
+    names = sorted(path.name for path in (tmp_path / "jars").iterdir())
+    assert names == ["part-1.0.jar", "tool-1.0.jar"]
 
 
 def test_what_maven_does_not_have_is_one_sentence(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from pyscale.data.ensure import find_own_data
 from pyscale.errors import UserError
 from pyscale.planning.planentry import Dataset
+from pyscale.planning.planner import own_data_of
 from pyscale.planning.suite import load_suite
 from pyscale.references.workid import work_id_of
 from pyscale.settings import Settings
@@ -82,6 +83,14 @@ def test_entries_read_their_dataset_or_its_true_labels(planned, few, dataset):
     assert windows["cells"] == windows["track"] == windows["contact"] == ((0, 1), (1, 2))
 
 
+def test_only_datasets_of_what_is_measured_are_needed(suite, make_of):
+    assert own_data_of(suite, []) == ("few.ome.tif",)
+    assert own_data_of(suite, ["track"]) == ("few.ome.tif",)
+    assert own_data_of(suite, ["segment"]) == ()
+    plan = make_of(suite, (1,), repeats=1, only=["segment"])
+    assert {trial.entry for trial in plan.trials} == {"segment"}
+
+
 def test_more_workers_than_frames_and_labels_of_other_movies_are_refused(planned, few, dataset):
     with refused(UserError):
         planned(few, 3)
@@ -106,12 +115,9 @@ def test_work_on_another_dataset_is_other_work(planned, few, tmp_path):
     assert work_id_of(RunFolder.create(tmp_path / "c", planned(few))) != first
 
 
-def test_datasets_of_entries_may_be_of_any_kind_but_slides(suite, tmp_path, shared_data):
+def test_datasets_of_entries_may_be_of_any_kind_but_slides(tmp_path, shared_data):
     def found(name):
-        step = suite.stages["cells"].model_copy(update={"data": name})
-        own = suite.model_copy(update={"stages": {"cells": step}})
-        settings = Settings(data_folder=tmp_path, mirror=str(shared_data))
-        return find_own_data(settings, own)
+        return find_own_data(Settings(data_folder=tmp_path, mirror=str(shared_data)), [name])
 
     assert found("stardist-nuclei")["stardist-nuclei"].frames == 1
     assert found("hela-tracking")["hela-tracking"].frames == 92

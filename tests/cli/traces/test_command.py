@@ -4,7 +4,6 @@ from typer.testing import CliRunner
 
 from pyscale.app import app
 from pyscale.errors import UserError
-from pyscale.report.table import read_wall_times
 from pyscale.traces.command import FORMATS
 from refusals import refused
 
@@ -66,12 +65,3 @@ def test_what_cannot_be_one_trace_is_refused_and_no_table_written(sacct, write, 
         with refused(UserError):
             imported(said, *files, **options)
     assert not (tmp_path / "table.csv").exists()
-
-
-def test_dates_with_a_time_zone_and_without_become_dates_of_one_kind(write, imported, tmp_path):
-    header = "task_id\tname\tstatus\trealtime\tstart\tcomplete\n"
-    dated = "1\tSEGMENT\tCOMPLETED\t5s\t2026-03-17 11:42:24\t2026-03-17 11:42:29\n"
-    counted = "1\tSEGMENT\tCOMPLETED\t5000\t1773747744000\t1773747749000\n"
-    files = [write(header + line, f"{n}.txt") for n, line in enumerate((dated, counted))]
-    assert imported("nextflow", *files)[0].height == 2
-    assert read_wall_times(tmp_path / "table.csv").height == 2

@@ -61,7 +61,7 @@ def test_raw_times_are_milliseconds_and_sizes_bytes(write, imported):
     table = imported("nextflow", write(trace(RAW, raw(1, 0), raw(2, 500))))[0]
     assert rows(table) == [("SEGMENT", 2, 0, 60)] * 2
     row = table.row(0, named=True)
-    assert row["start"] == "2026-03-17T11:42:24+00:00"
+    assert row["start"] == "2026-03-17T11:42:24"
     assert (row["cpus"], row["cpu_s"]) == (2, 90)
     assert row["peak_memory_bytes"] == 2_500_000_000
     assert row["requested_memory_bytes"] == 4 << 30

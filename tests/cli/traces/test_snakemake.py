@@ -20,9 +20,8 @@ def plain(seconds):
     return [str(seconds), "0:00:06", "64.00", "77.88", "6.0", "6.0", "0.0", "-", "0.0", "5.50"]
 
 
-def extended(seconds, n="1", rule="segment", threads="1"):
-    resources = "{'_cores': 1, '_nodes': 1, 'mem_mb': 300, 'mem_mib': 287, 'tmpdir': '/tmp'}"
-    return [*plain(seconds), "1", rule, f"{{'n': '{n}', 'w': '0'}}", "{}", threads, resources]
+def extended(seconds, threads="1"):
+    return [*plain(seconds), "1", "segment", "{'w': '0'}", "{}", threads, "{'mem_mib': 287}"]
 
 
 PLAINLY = {"workers": "1", "stage": "a"}
@@ -30,23 +29,6 @@ PLAINLY = {"workers": "1", "stage": "a"}
 
 def rows(table):
     return table.select("stage", "workers", "repeat", "wall_s").rows()
-
-
-def test_a_wildcard_can_tell_the_workers_of_all_jobs_of_a_trial(write, imported):
-    files = [
-        write(table_of(EXTENDED, extended(seconds, n)), f"n{n}/w{place}.tsv")
-        for place, (n, seconds) in enumerate([("1", 6.2), ("2", 3.4), ("2", 3.1)])
-    ]
-    table, said = imported("snakemake", *files, workers="n")
-    assert rows(table) == [
-        ("segment", 1, 0, 6.2),
-        ("segment", 2, 0, 3.4),
-        ("segment", 2, 0, 3.1),
-    ]
-    assert table["requested_memory_bytes"][0] == 287 << 20
-    # The documentation says MB and means MiB.
-    assert table["peak_memory_bytes"][0] == 64 << 20
-    assert "found 2 trials of segment in 3 tasks" in said
 
 
 def test_the_lines_of_a_file_are_repeats_and_files_tasks_even_of_one_name(write, imported):
@@ -66,6 +48,8 @@ def test_a_column_can_tell_the_workers_of_each_job(write, imported):
     files = [write(table_of(EXTENDED, line), f"t{n}.tsv") for n, line in enumerate(lines)]
     table = imported("snakemake", *files, workers="threads")[0]
     assert rows(table) == [("segment", 1, 0, 8), ("segment", 2, 0, 4)]
+    # The documentation says MB and means MiB.
+    assert table["peak_memory_bytes"][0] == 64 << 20
     assert "task" not in table.columns
 
 
@@ -88,10 +72,9 @@ def test_what_was_too_short_to_be_looked_at_has_a_time_all_the_same(write, impor
         pytest.param(table_of(PLAIN, plain(3)), {"workers": "1"}, id="--benchmark-extended"),
         pytest.param(table_of(PLAIN, plain(3)), {"workers": "n", "stage": "a"}, id="no column n"),
         pytest.param(
-            table_of(EXTENDED, extended(3)), {"workers": "m"}, id="no column m for --workers"
-        ),
-        pytest.param(
-            table_of(EXTENDED, extended(3, "x")), {"workers": "n"}, id="n x is not a whole number"
+            table_of(EXTENDED, extended(3, threads="x")),
+            {"workers": "threads"},
+            id="threads x is not a whole number",
         ),
         pytest.param(
             table_of(EXTENDED, extended(3)), {"stage": "a", "workers": "1"}, id="leave out --stage"
@@ -110,13 +93,6 @@ def test_what_was_too_short_to_be_looked_at_has_a_time_all_the_same(write, impor
 )
 def test_what_is_wrong_with_a_benchmark_is_said_in_one_sentence(write, refused, text, options):
     refused("snakemake", write(text), **options)
-
-
-@pytest.mark.parametrize("odd", ["{[]: 1}", "(" * 100_000, "{" * 500])
-def test_resources_that_are_no_dictionary_are_not_read(write, imported, odd):
-    line = [*extended(3)[:-1], odd]
-    table = imported("snakemake", write(table_of(EXTENDED, line)), workers="n")[0]
-    assert table["requested_memory_bytes"].to_list() == [None]
 
 
 def test_how_many_ran_at_once_must_be_given(write, imported, capsys):
