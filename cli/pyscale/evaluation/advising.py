@@ -1,4 +1,4 @@
-"""`pyscale advise`: which N to request, why, and what to paste for it."""
+"""Which N to request, why, and what to paste for it, from what a report shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import polars as pl
 
 from pyscale.analysis.advice import Choice, Objective, choices
 from pyscale.analysis.resource_request import request_of
-from pyscale.console import answer, harmless, talk
 from pyscale.errors import UserError
 from pyscale.evaluation.results import ReportOptions, cores_of, results_of, results_of_table
 from pyscale.evaluation.runline import experiments_of, next_runs, threads_of
@@ -19,7 +18,6 @@ from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site, load_site
 from pyscale.planning.traits import meets, stands_apart
 from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
-from pyscale.report.adviceview import shown
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
@@ -30,38 +28,28 @@ from pyscale.report.quality import worse
 from pyscale.report.results import Results
 from pyscale.report.warned import said, shortly
 from pyscale.settings import load_settings
-from pyscale.store.folder import find_run
-from pyscale.store.lock import is_locked
+from pyscale.store.folder import RunFolder
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import plural
 
 
-def advise(
-    name: str | None,
-    table: Path | None,
+def advice_of(
+    source: RunFolder | Path,
     *,
     objective: Objective | None,
     worker_hours: float | None,
     dialect: Dialect,
     site: str | None,
-    as_json: bool,
-    why: bool = False,
-) -> None:
-    """Print the lines that request the best N of each stage, and the request in words."""
+) -> Advice:
+    """Advise the best N of each stage of a run, or of a table of wall times."""
     _refuse_budget(objective, worker_hours)
-    results, plan = _of_run(name) if table is None else (results_of_table(table), None)
+    if isinstance(source, RunFolder):
+        results, plan = _of_run(source)
+    else:
+        results, plan = results_of_table(source), None
     own = plan.site or plan.queue if plan is not None and site is None else None
     asked = own or load_site(site or load_settings().site)
-    found = _advice(results, plan, objective, worker_hours, dialect=dialect, site=asked)
-    if as_json:
-        print(found.model_dump_json(indent=1))  # noqa: T201 - the command's answer
-        return
-    for part in shown(found, why=why):
-        if isinstance(part, str):
-            # Lines to paste are not to be broken.
-            print(harmless(part))  # noqa: T201
-        else:
-            answer(part)
+    return _advice(results, plan, objective, worker_hours, dialect=dialect, site=asked)
 
 
 def _refuse_budget(objective: Objective | None, worker_hours: float | None) -> None:
@@ -75,11 +63,8 @@ def _refuse_budget(objective: Objective | None, worker_hours: float | None) -> N
         raise UserError(f"--budget {worker_hours:g} must be a number of worker-hours above zero")
 
 
-def _of_run(name: str | None) -> tuple[Results, Plan]:
-    """What a report shows of a run, by id or folder or the latest, without writing into it."""
-    run = find_run(load_settings().runs_folder, name)
-    if is_locked(run.path):
-        talk(f"the run {run.path.name} is not finished: the advice is from its trials so far")
+def _of_run(run: RunFolder) -> tuple[Results, Plan]:
+    """What a report shows of a run, without writing into it."""
     results = results_of(run, options=ReportOptions(own_references=False), writes=False)
     if not results.trials["valid"].any():
         raise UserError(
