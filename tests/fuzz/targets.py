@@ -141,10 +141,9 @@ def make_tables(folder):
 
 def read_table(path):
     """Advise from it, which analyses it as a report does."""
-    from pyscale.commands.advising import advise
+    from pyscale.api import advise
 
-    choices = {"objective": None, "worker_hours": None, "dialect": "sbatch", "site": "plain"}
-    advise(None, path, **choices, as_json=True)
+    advise(table=path, site="plain").model_dump_json()
 
 
 def make_traces(folder):

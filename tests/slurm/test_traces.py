@@ -8,7 +8,7 @@ from datetime import datetime
 import polars as pl
 import pytest
 
-from pyscale.commands.reporting import report_table
+from pyscale import api
 from pyscale.traces.command import import_traces
 from pyscale.traces.sacct import COMMAND
 
@@ -124,7 +124,7 @@ def test_bare_arrays_that_ran_through_at_once_become_a_true_report(slurm, submit
     assert set(rows["requested_memory_bytes"]) == {2000 << 20}
     assert set(rows["cpus"]) == {1}
 
-    report_table(table, tmp_path / "report")
+    api.report(table=table, out=tmp_path / "report")
     found = pl.read_csv(tmp_path / "report" / "benchmark_results_aggregated.csv")
     found = found.filter(stage="segment")
     slowest_s = [max(elapsed_s(slurm, job_id)) for job_id in sizes.values()]

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from pyscale.analysis.grid.findings import grid_findings_of_table
-from pyscale.analysis.grid.tablepoints import trials_of_sizes
+from pyscale import api
 from pyscale.analysis.machine.tests import machine_tests
-from pyscale.analysis.referencemodel import Loaded
-from pyscale.analysis.walltimes import is_interleaved
 from pyscale.archive.archive import archive
 from pyscale.commands.severalruns import report_several
 from pyscale.console import answer, talk
-from pyscale.errors import UserError, why_no_name
+from pyscale.errors import UserError
 from pyscale.evaluation.results import (
     USUAL,
     ReportOptions,
-    analysed,
-    context_of_table,
-    results_of_table,
 )
 from pyscale.evaluation.run_diff import refuse_twice
 from pyscale.evaluation.runreport import report_run
 from pyscale.planning.traits import measures_alone
-from pyscale.references.files import all_references, refuse_unknown
-from pyscale.references.matching import shown_beside
 from pyscale.report.answers import answers_of
 from pyscale.report.cryosparclike import Measured, benchmark_files
 from pyscale.report.quality import missed
-from pyscale.report.results import Results
 from pyscale.report.sentences import not_to_be_trusted
-from pyscale.report.table import has_sizes, read_sizes
 from pyscale.report.terminal import summary_of
-from pyscale.report.write import PAGE_NAME, write_report, writing_into
+from pyscale.report.write import writing_into
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder, find_run
-from pyscale.store.lock import is_locked
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import Tables, build_tables
 from pyscale_stages.atomic import write_atomically
@@ -52,27 +41,22 @@ def report_runs(
     as_json: bool = False,
 ) -> None:
     """Write the report of each run, and print its verdict; several are compared with the first."""
-    settings = load_settings()
-    refuse_unknown(options.references, settings.references_folder)
-    runs = [find_run(settings.runs_folder, name) for name in names]
+    runs_folder = load_settings().runs_folder
+    runs = [find_run(runs_folder, name) for name in names]
     refuse_twice([run.path for run in runs])
     folders, found = [], []
     for run in runs:
-        if is_locked(run.path):
-            talk(
-                f"the run {run.path.name} is not finished: the report is of its trials so far, "
-                "and counts a running one as failed"
-            )
         folder = run.report
         if out is not None:
             folder = out / run.path.name if len(runs) > 1 else out
-        results = report_run(run, folder, options)
-        with_quality = run.plan.truth is not None
-        _show(folder, results, verbose=verbose, with_quality=with_quality, as_json=as_json)
+        told = api.report(
+            run.path, out=folder, reference=options.references, count_retried=options.count_retried
+        )
+        show(told, verbose=verbose, with_quality=run.plan.truth is not None, as_json=as_json)
         if archived:
             _archive(run, out, options)
         folders.append(folder)
-        found.append(results)
+        found.append(told.results)
     if len(runs) > 1:
         page = report_several(runs, found, folders, out or Path("comparison-report"))
         talk(f"comparison: {page}")
@@ -97,54 +81,16 @@ def _archive(run: RunFolder, out: Path | None, options: ReportOptions) -> None:
     talk(TELLS)
 
 
-def report_table(
-    table: Path,
-    out: Path | None,
-    options: ReportOptions = USUAL,
-    *,
-    verbose: bool = False,
-    as_json: bool = False,
-) -> None:
-    """Write the report of a table of wall times over N, or over devices and sizes of images."""
-    own = load_settings().references_folder
-    refuse_unknown(options.references, own)
-    why_not = why_no_name(table.stem)
-    if why_not is not None:
-        raise UserError(f"{table} cannot have its name in a report: {why_not}; rename the file")
-    find = _of_sizes if has_sizes(table) else results_of_table
-    beside = shown_beside(all_references(own).values(), None, asked=options.references)
-    results = find(table, beside)
-    folder = out or Path(f"{table.stem}-report")
-    write_report(folder, results)
-    _show(folder, results, verbose=verbose, as_json=as_json)
-
-
-def _of_sizes(table: Path, beside: Iterable[Loaded]) -> Results:
-    times = read_sizes(table)
-    return analysed(
-        trials_of_sizes(times, table.stem),
-        context_of_table(table),
-        interleaved=is_interleaved(times),
-        references=beside,
-        find_grids=lambda _configurations: grid_findings_of_table(times, table.stem),
-    )
-
-
-def _show(
-    folder: Path,
-    results: Results,
-    *,
-    verbose: bool,
-    with_quality: bool = False,
-    as_json: bool,
-) -> None:
+def show(told: api.Run, *, verbose: bool, with_quality: bool = False, as_json: bool) -> None:
+    """Print what a report tells, and where it lies."""
+    results = told.results
     if as_json:
         print(answers_of(results).model_dump_json(indent=1))  # noqa: T201 - the command's answer
     else:
         answer(summary_of(results, verbose=verbose, with_quality=with_quality))
     for sentence in (*not_to_be_trusted(results.configurations), *missed(results)):
         talk(sentence)
-    talk(f"report: {folder / PAGE_NAME}")
+    talk(f"report: {told.page}")
 
 
 FOLDER = "cryosparc-like"

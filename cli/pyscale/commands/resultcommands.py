@@ -46,13 +46,15 @@ def report(
         raise typer.BadParameter("give runs, or --table with a table of wall times, not both")
     if table is not None and (count_retried or archive):
         raise typer.BadParameter("--table has no records: leave out --count-retried and --archive")
+    from pyscale import api
     from pyscale.commands import reporting
     from pyscale.evaluation.results import ReportOptions
 
-    options = ReportOptions(count_retried=count_retried, references=tuple(reference or ()))
     if table is not None:
-        reporting.report_table(table, out, options, verbose=verbose, as_json=json)
+        told = api.report(table=table, out=out, reference=reference or ())
+        reporting.show(told, verbose=verbose, as_json=json)
         return
+    options = ReportOptions(count_retried=count_retried, references=tuple(reference or ()))
     if json and runs and len(runs) > 1:
         raise typer.BadParameter("--json gives the answers of one run: name one")
     reporting.report_runs(
@@ -100,19 +102,20 @@ def advise(
     json: bool = JSON,
 ) -> None:
     """Say what to request for each stage."""
-    from pyscale.commands import advising
+    from pyscale import api
+    from pyscale.console import answer, harmless
+    from pyscale.report.adviceview import shown
 
-    if table is not None and run is not None:
-        raise typer.BadParameter("give a run, or --table with a table of wall times, not both")
-    advising.advise(
-        run,
-        table,
-        objective=objective,
-        dialect=dialect,
-        site=site,
-        as_json=json,
-        why=why,
-    )
+    found = api.advise(run, table=table, objective=objective, dialect=dialect, site=site)
+    if json:
+        print(found.model_dump_json(indent=1))  # noqa: T201 - the command's answer
+        return
+    for part in shown(found, why=why):
+        if isinstance(part, str):
+            # Lines to paste are not to be broken.
+            print(harmless(part))  # noqa: T201
+        else:
+            answer(part)
 
 
 def import_traces(

@@ -6,31 +6,23 @@ import os
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import psutil
 
 from pyscale.commands.dryrun import show as show_plan
 from pyscale.console import answer, talk
-from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run, of_dry_run, say
 from pyscale.errors import UserError
 from pyscale.executors.slurmjobs import end_jobs
 from pyscale.interruption import ENDING
-from pyscale.measuring.benchmark import plan_run
 from pyscale.measuring.blocks import what_time_bought
 from pyscale.measuring.extending import changed_code, extended
-from pyscale.measuring.here import Here
-from pyscale.measuring.holding import Holder
 from pyscale.measuring.queued import Queued
 from pyscale.measuring.work import executor_here, work
-from pyscale.planning.joboptions import warn_of_no_gpus
-from pyscale.planning.placement import local_placement
 from pyscale.planning.plan import Plan
 from pyscale.planning.planner import warn_of_too_many_workers
-from pyscale.planning.runsettings import settings_for
-from pyscale.planning.suite import Suite, suite_names
+from pyscale.planning.suite import Suite
 from pyscale.planning.traits import DATA
 from pyscale.processes import wait_until_ended
 from pyscale.progress.runprogress import RunProgress
@@ -41,16 +33,14 @@ from pyscale.report.quality import missed
 from pyscale.report.sentences import not_to_be_trusted
 from pyscale.report.terminal import summary_of
 from pyscale.report.write import PAGE_NAME
-from pyscale.resources import shipped
-from pyscale.runtimes.frozen import freeze_containers
-from pyscale.settings import Settings, load_settings
+from pyscale.settings import load_settings
+from pyscale.starting import carried_by, created, planned, warn_of_sharing
 from pyscale.store.allocations import set_cancelled
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal
-from pyscale.store.lock import is_locked, run_lock, writer_here, written_by_owner_alone
+from pyscale.store.lock import is_locked, run_lock, writer_here
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.store.taskfiles import fails_again
-from pyscale.validation.expected import refuse_other_work
 from pyscale.wording import listing
 from pyscale_stages.wording import plural
 
@@ -71,22 +61,8 @@ def start(
     verbose: bool,
 ) -> int:
     """Plan a new run and carry it out; return the exit code."""
-    if suite is None:
-        raise UserError(
-            f"name a suite to run: {', '.join(suite_names())}; or give a command of your own by "
-            "--step"
-        )
     _refuse_strict(strict, detach=detach, dry_run=dry_run)
-    if isinstance(suite, str):
-        _refuse_data(suite)
-    settings = settings_for(suite, flags)
-    _refuse_unfitting(settings, flags)
-    plan = plan_run(suite, settings, only, accept_terms=accept_terms)
-    refuse_other_work(plan)
-    warn_of_sharing(plan)
-    on_site = () if plan.site is None else warn_of_no_gpus(plan, plan.site)
-    for sentence in (*warn_of_too_many_workers(plan), *on_site):
-        talk(f"warning: {sentence}")
+    plan = planned(suite, flags, only, accept_terms=accept_terms)
     if dry_run:
         found = of_dry_run(plan)
         show_plan(plan, found, verbose=verbose)
@@ -94,13 +70,7 @@ def start(
         return 0
     if strict:
         _refuse_blind_gate(plan)
-    before_run(plan)
-    for line in plan.data_lines:
-        talk(line)
-    containers = freeze_containers(plan)
-    with written_by_owner_alone():
-        run = RunFolder.create(settings.runs_folder, plan, containers)
-    return _carry_out(run, detach=detach, strict=strict, verbose=verbose)
+    return _carry_out(created(plan), detach=detach, strict=strict, verbose=verbose)
 
 
 def resume(
@@ -223,14 +193,13 @@ def work_off(name: str) -> None:
 
 def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> int:
     plan = run.plan
-    carrier = Holder if plan.site else Queued if plan.queue else Here
     if detach:
-        carrier(run, lambda _event: None).begin()
+        carried_by(run, lambda _event: None).begin()
         talk(f"follow it with: pyscale status {run.path.name} --watch")
         print(run.path.name)  # noqa: T201 - the command's answer
         return 0
     with RunProgress(run, Journal(run.journal_file).read()) as progress:
-        carried = carrier(run, progress.hear)
+        carried = carried_by(run, progress.hear)
         try:
             incomplete, results = carried.finish()
         except KeyboardInterrupt:
@@ -263,17 +232,6 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
     return EXIT_INVALID if is_wrong or (strict and doubted) else 0
 
 
-def _refuse_data(suite: str) -> None:
-    """Raise where data stands in the place of the suite."""
-    if suite in suite_names() or suite.endswith(".toml"):
-        return
-    if suite in load_registry(shipped("config")).datasets or Path(suite).suffix or "/" in suite:
-        raise UserError(
-            f"{suite} is not a suite: to measure on it, run `pyscale run pipeline --data {suite}`, "
-            "or give a command of your own by --step"
-        )
-
-
 def _refuse_strict(strict: bool, *, detach: bool, dry_run: bool = False) -> None:
     """Raise where nothing is measured before this process ends, so that it cannot fail on it."""
     if strict and (detach or dry_run):
@@ -300,38 +258,4 @@ def _refuse_blind_gate(plan: Plan) -> None:
             "--strict fails where an output is not the baseline's, and this run compares none, "
             "because workers at each N have frames of their own or there is one trial alone: "
             "leave it out, or give several --workers of --scaling strong"
-        )
-
-
-def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:
-    """Raise where what is asked for has no meaning where tasks run."""
-    if settings.executor == "local" and flags["site"] is not None:
-        raise UserError(
-            "--site tells of a cluster, and this run is on this machine: add --executor slurm "
-            "(or job, where its scheduler is another one), or --emit DIR to write scripts "
-            "for it, or leave that out"
-        )
-    if settings.at_most and flags["repeats"] is not None:
-        raise UserError("--at-most stands in place of --repeats: give one of them")
-    if settings.until and not settings.at_most:
-        raise UserError("--until needs to know how long it may take: add --at-most, as in 30min")
-
-
-def warn_of_sharing(plan: Plan) -> None:
-    """Say before the start that workers will share cores or GPUs."""
-    if plan.site is not None or plan.queue is not None:
-        return
-    sharing: dict[str, set[int]] = {}
-    for trial in plan.trials:
-        threads = plan.threads_of(trial)
-        placement = local_placement(threads)
-        place = placement.of(0, trial.processes, trial.device, trial.gpus)
-        if place.shared:
-            by_cores = trial.processes > placement.most_workers
-            what = f"{threads} core(s)" if by_cores else "GPUs"
-            sharing.setdefault(what, set()).add(trial.workers)
-    for what, counts in sorted(sharing.items()):
-        talk(
-            f"warning: this machine cannot give each of N = {', '.join(map(str, sorted(counts)))} "
-            f"workers {what} of its own: their times will be flagged as oversubscribed"
         )

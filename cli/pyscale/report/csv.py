@@ -33,13 +33,13 @@ def csv_texts(results: Results) -> dict[str, str]:
                 **{column: value for column, value in stamp.items() if column not in table.columns}
             )
         )
-        for name, table in _tables(results).items()
+        for name, table in tables_of(results).items()
     }
 
 
 def files_of(results: Results) -> dict[str, str]:
     """Every table that there is, and the file that it is written to."""
-    return {name: (FILES | RARE_FILES)[name] for name in _tables(results)}
+    return {name: (FILES | RARE_FILES)[name] for name in tables_of(results)}
 
 
 def write_csv(folder: Path, results: Results) -> list[Path]:
@@ -57,7 +57,7 @@ def write_csv(folder: Path, results: Results) -> list[Path]:
     return [folder / file for file in files.values()]
 
 
-def _tables(results: Results) -> dict[str, pl.DataFrame]:
+def tables_of(results: Results) -> dict[str, pl.DataFrame]:
     """Every table; those that not every report has as far as they have rows."""
     rare = grouped(pair for one in results.kinds for pair in one.tables.items())
     for name, own in (

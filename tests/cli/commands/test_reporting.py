@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from mockruns import carried_out
-from pyscale.commands.reporting import report_runs, report_table
+from pyscale import api
+from pyscale.commands.reporting import report_runs
 from pyscale.errors import UserError
 from pyscale.evaluation.results import ReportOptions
 from refusals import refused
@@ -20,7 +21,7 @@ def test_markup_in_a_name_of_a_table_is_text_wherever_it_is_reported(tmp_path):
     quoted = name.replace('"', '""')
     table = tmp_path / "times.csv"
     table.write_text(f'stage,workers,wall_s\n"{quoted}",1,8\n"{quoted}",2,5\n')
-    report_table(table, tmp_path / "out")
+    api.report(table=table, out=tmp_path / "out")
     text = (tmp_path / "out" / "scaling_analysis.md").read_text()
     assert not re.search("<[A-Za-z/!?]", text)
     assert "&lt;img src=x" in text
@@ -33,7 +34,7 @@ def test_a_table_whose_file_name_would_be_a_formula_is_refused(tmp_path):
     table = tmp_path / "=1+1.csv"
     table.write_text("stage,workers,wall_s\na,1,8\n")
     with refused(UserError):
-        report_table(table, tmp_path / "out")
+        api.report(table=table, out=tmp_path / "out")
 
 
 @pytest.mark.slow
@@ -44,7 +45,7 @@ def test_a_table_whose_file_name_would_be_a_formula_is_refused(tmp_path):
 def test_a_table_has_no_reference_by_the_name_of_its_stage(asked, shown, tmp_path):
     table = tmp_path / "times.csv"
     table.write_text("stage,workers,wall_s\nsegment,1,8\nsegment,2,5\n")
-    report_table(table, tmp_path / "out", ReportOptions(references=tuple(asked)))
+    api.report(table=table, out=tmp_path / "out", reference=asked)
     assert ("pyCyto" in (tmp_path / "out" / "report.html").read_text()) == shown
 
 
@@ -52,7 +53,7 @@ def test_an_unknown_reference_is_refused(tmp_path):
     table = tmp_path / "times.csv"
     table.write_text("stage,workers,wall_s\nsegment,1,8\n")
     with refused(UserError):
-        report_table(table, tmp_path / "out", ReportOptions(references=("pycto",)))
+        api.report(table=table, out=tmp_path / "out", reference=("pycto",))
 
 
 @pytest.mark.slow

@@ -3,9 +3,10 @@
 import pytest
 
 from mockruns import site
-from pyscale.commands.running import warn_of_sharing, work_off
+from pyscale.commands.running import work_off
 from pyscale.errors import UserError
 from pyscale.planning.placement import Placement
+from pyscale.starting import warn_of_sharing
 from pyscale.store.folder import RunFolder
 
 
@@ -17,7 +18,7 @@ def test_workers_that_must_share_are_told_what_the_machine_lacks(
     make, monkeypatch, capsys, cores, device, lacks
 ):
     placement = Placement(range(cores), 1, ("a",))
-    monkeypatch.setattr("pyscale.commands.running.local_placement", lambda _cores: placement)
+    monkeypatch.setattr("pyscale.starting.local_placement", lambda _cores: placement)
     warn_of_sharing(make(device=device))
     said = " ".join(capsys.readouterr().err.split())
     assert f"cannot give each of N = 2 workers {lacks} of its own" in said if lacks else not said

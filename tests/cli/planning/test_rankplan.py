@@ -7,10 +7,10 @@ import pytest
 
 from mockexecutor import MockEnd, MockExecutor
 from mockruns import Killed, carried_out, carry_out, events_of, result_of, site
-from pyscale.commands.advising import _of_tasks_apart, _refuse_without_choice
 from pyscale.commands.running import _refuse_blind_gate
 from pyscale.doctor.examined import firsts, plan_to_examine
 from pyscale.errors import UserError
+from pyscale.evaluation.advising import _of_tasks_apart, _refuse_without_choice
 from pyscale.evaluation.origin import facts
 from pyscale.evaluation.run_diff import MeasuredRun
 from pyscale.evaluation.runline import repeat_line

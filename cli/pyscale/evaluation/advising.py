@@ -1,4 +1,4 @@
-"""`pyscale advise`: which N to request, why, and what to paste for it."""
+"""Which N to request, why, and what to paste for it, from what a report shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import polars as pl
 
 from pyscale.analysis.advice import ALWAYS, Aim, Choice, Objective, choices
 from pyscale.analysis.resource_request import request_of
-from pyscale.console import answer, harmless, talk
 from pyscale.errors import UserError
 from pyscale.evaluation.results import ReportOptions, cores_of, results_of, results_of_table
 from pyscale.evaluation.runline import experiments_of, next_runs, threads_of
@@ -21,7 +20,6 @@ from pyscale.planning.stopping import seconds_of
 from pyscale.planning.traits import meets, stands_apart
 from pyscale.progress.runqueue import queue_waits_s
 from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
-from pyscale.report.adviceview import shown
 from pyscale.report.bottomline import NAMES, bottom_line
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
@@ -33,9 +31,8 @@ from pyscale.report.results import Results
 from pyscale.report.warned import said, shortly
 from pyscale.settings import load_settings
 from pyscale.store.allocations import read_allocations
-from pyscale.store.folder import RunFolder, find_run
+from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.lock import is_locked
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import plural
 
@@ -47,36 +44,23 @@ LIMITS: dict[str, tuple[str, Callable[[str], float], float]] = {
 """Objectives of the user's own limit: an example, how it is read, and the largest."""
 
 
-def advise(
-    name: str | None,
-    table: Path | None,
+def advice_of(
+    source: RunFolder | Path,
     *,
     objective: str | None,
     dialect: Dialect,
     site: str | None,
-    as_json: bool,
-    why: bool = False,
-) -> None:
-    """Print the lines that request the best N of each stage, and the request in words."""
+) -> Advice:
+    """Advise the best N of each stage of a run, or of a table of wall times."""
     aim = None if objective is None else _aim(objective)
-    if table is None:
-        run = find_run(load_settings().runs_folder, name)
-        results, plan, waits_s = _of_run(run), run.plan, _waits_s(run)
+    if isinstance(source, RunFolder):
+        results, plan, waits_s = _of_run(source), source.plan, _waits_s(source)
     else:
-        results, plan = results_of_table(table), None
+        results, plan = results_of_table(source), None
         waits_s = dict(results.configurations.select("workers", "queue_s").drop_nulls().iter_rows())
     own = plan.site or plan.queue if plan is not None and site is None else None
     asked = own or load_site(site or load_settings().site)
-    found = _advice(results, plan, aim, waits_s, dialect=dialect, site=asked)
-    if as_json:
-        print(found.model_dump_json(indent=1))  # noqa: T201 - the command's answer
-        return
-    for part in shown(found, why=why):
-        if isinstance(part, str):
-            # Lines to paste are not to be broken.
-            print(harmless(part))  # noqa: T201
-        else:
-            answer(part)
+    return _advice(results, plan, aim, waits_s, dialect=dialect, site=asked)
 
 
 def _aim(text: str) -> Aim:
@@ -100,8 +84,6 @@ def _aim(text: str) -> Aim:
 
 def _of_run(run: RunFolder) -> Results:
     """What a report shows of a run, without writing into it."""
-    if is_locked(run.path):
-        talk(f"the run {run.path.name} is not finished: the advice is from its trials so far")
     results = results_of(run, options=ReportOptions(own_references=False), writes=False)
     if not results.trials["valid"].any():
         raise UserError(
