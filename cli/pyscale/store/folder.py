@@ -73,13 +73,11 @@ class RunFolder:
         """
         _refuse_pattern(self.path)
         try:
-            _close_to_others(self.path)
             for folder, subfolders, files in os.walk(self.path, onerror=_raised):
+                _close_to_others(Path(folder))
                 for path in (Path(folder, name) for name in (*subfolders, *files)):
                     if path.is_symlink():
                         self._refuse_outside(path)
-                    elif path.is_dir():
-                        _close_to_others(path)
         except PermissionError as error:
             raise UserError(
                 f"{error.filename} cannot be read or changed ({error.strerror}): resume and cancel "
