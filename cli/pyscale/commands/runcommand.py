@@ -179,6 +179,7 @@ def run(**given: Any) -> None:
 
 
 RUN = argument("RUN", "Id, unique start or end of one, latest, or folder.", default=...)
+REPEATS = option("N", "Trials of each configuration, those that are there too.", default=...)
 DETACH = switch("--detach", OPTIONS["Course of the run"]["detach"].help)
 STRICT = switch("--strict", OPTIONS["Course of the run"]["strict"].help)
 VERBOSE = typer.Option(False, "-v", "--verbose", help="Also print the table of factors.")
@@ -202,20 +203,19 @@ def resume(
 
 def extend(
     run: str = RUN,
-    repeats: int | None = option("N", "Trials of each configuration, those that are there too."),
-    workers: str | None = option("N,N", "Worker counts to add, as in 8,16."),
+    repeats: int = REPEATS,
     detach: bool = DETACH,
     strict: bool = STRICT,
     verbose: bool = VERBOSE,
 ) -> None:
-    """Add trials or worker counts to a run.
+    """Add trials to a run.
 
     They are measured now, and what else it misses too.
     """
     from pyscale.commands import running
 
     course = {"detach": detach, "strict": strict, "verbose": verbose}
-    raise typer.Exit(running.extend(run, repeats, workers, **course))
+    raise typer.Exit(running.extend(run, repeats, **course))
 
 
 run.__signature__ = Signature([*_parameters()])  # type: ignore[attr-defined]

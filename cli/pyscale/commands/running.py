@@ -16,8 +16,7 @@ from pyscale.doctor.preflight import before_run, of_dry_run, say
 from pyscale.errors import UserError
 from pyscale.executors.slurmjobs import end_jobs
 from pyscale.interruption import ENDING
-from pyscale.measuring.blocks import what_time_bought
-from pyscale.measuring.extending import changed_code, extended
+from pyscale.measuring.blocks import extended, what_time_bought
 from pyscale.measuring.queued import Queued
 from pyscale.measuring.work import executor_here, work
 from pyscale.planning.plan import Plan
@@ -39,7 +38,7 @@ from pyscale.store.allocations import set_cancelled
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, run_lock, writer_here
-from pyscale.store.provenance import refuse_changed_input
+from pyscale.store.provenance import changed_code, refuse_changed_input
 from pyscale.store.taskfiles import fails_again
 from pyscale.wording import listing
 from pyscale_stages.wording import plural
@@ -90,37 +89,21 @@ def resume(
     return _carry_out(run, detach=detach, strict=strict, verbose=verbose)
 
 
-def extend(
-    name: str,
-    repeats: int | None,
-    workers: str | None,
-    *,
-    detach: bool,
-    strict: bool,
-    verbose: bool,
-) -> int:
+def extend(name: str, repeats: int, *, detach: bool, strict: bool, verbose: bool) -> int:
     """Add trials to a run and measure them, and what else it misses; return the exit code."""
-    if repeats is None and workers is None:
-        raise UserError("give more --repeats, or other --workers, as in --repeats 6")
     _refuse_strict(strict, detach=detach)
     run = _run_to_go_on_with(name)
-    # As the setting, which reads texts like 1,2,4 and refuses others.
-    asked = None if workers is None else load_settings(workers=workers).workers
     with run_lock(run.path):
         # Another pyscale may have extended it meanwhile.
         run = RunFolder(run.path)
-        plan = extended(run.plan, repeats, asked)
+        plan = extended(run.plan, repeats)
         if strict:
             _refuse_blind_gate(plan)
-        warn_of_sharing(plan)
-        changed = changed_code(run)
-        for sentence in (*([changed] if changed else []), *warn_of_too_many_workers(plan)):
-            talk(f"warning: {sentence}")
+        if (changed := changed_code(run.path)) is not None:
+            talk(f"warning: {changed}")
         refuse_changed_input(run.path, plan.movies | plan.truths, plan.readings)
         before_run(plan)
-        added = plan.trials[len(run.plan.trials) :]
-        counts = listing(sorted({trial.workers for trial in added}))
-        what = f"{plural(len(added), 'trial')} at N = {counts}"
+        what = plural(len(plan.trials) - len(run.plan.trials), "trial")
         run.replace_plan(plan)
         Journal(run.journal_file).append("run_extended", detail=what)
     talk(f"extended {run.path.name} by {what}")

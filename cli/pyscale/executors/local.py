@@ -82,10 +82,6 @@ class LocalExecutor(Executor):
 
         keep_busy([(folder,) for folder in batch.orders], batch.at_once, start, lambda _ended: True)
 
-    def end_strays(self) -> int:
-        """End all: a process that has lost its pyscale cannot be waited for."""
-        return self.end_all()
-
     def _place(self, batch: Batch, slot: int) -> Place:
         trial = batch.trial
         placement = self._placement(batch.threads)

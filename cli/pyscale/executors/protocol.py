@@ -43,7 +43,3 @@ class Executor(ABC):
     @abstractmethod
     def end_all(self) -> int:
         """End everything that runs for this run; return how many processes or jobs."""
-
-    def end_strays(self) -> int:
-        """End what a dead pyscale left of this run and nothing can take up; return how many."""
-        return 0

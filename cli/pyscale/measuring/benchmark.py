@@ -131,9 +131,8 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomple
     with termination_as_interrupt(), stop_told(journal):
         refuse_changed_input(run.path, run.plan.movies | run.plan.truths, run.plan.readings)
         runner = TrialRunner(run, executor, journal, runtime_of(run))
-        if run.plan.queue is None:
-            runner.refuse_workers_elsewhere()
-        strays = executor.end_strays()
+        # What a dead pyscale left: a process that has lost it cannot be waited for.
+        strays = executor.end_all()
         journal.append("run_started", detail=f"process {os.getpid()} on {host_name()}")
         if strays:
             journal.append("jobs_ended", detail=str(strays))

@@ -1,14 +1,15 @@
-"""A run by time: its plan gets another block as long as that fits, and where it is needed."""
+"""More blocks of trials for a run: as many as are asked for, or as fit into a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.errors import UserError
 from pyscale.evaluation.results import results_of
-from pyscale.measuring.extending import extended
-from pyscale.planning.plan import Trial
+from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.stopping import percent_of, seconds_of
+from pyscale.planning.sweep import Scaled, Sweep, block_order
 from pyscale.progress.course import Course
 from pyscale.progress.statusview import duration
 from pyscale.report.results import Results
@@ -18,6 +19,35 @@ from pyscale_stages.wording import plural
 
 FEWEST = 2
 """Blocks that a run has in any case."""
+
+
+def extended(plan: Plan, repeats: int) -> Plan:
+    """The plan of a run with more trials after those that it has, which stay as they are.
+
+    They come in blocks of their own, because only trials of one block count as run at the same
+    time.
+    """
+    have = int(plan.settings["repeats"])
+    if repeats <= have:
+        raise UserError(
+            f"--repeats {repeats}: the run {plan.run_id} has {plural(have, 'trial')} of each "
+            "configuration already, and none is taken away: give more"
+        )
+    sweep, measured = Sweep.of(plan), plan.measured - plan.suite.measured_once
+    chunks = int(plan.settings["chunks_per_worker"])
+    scaled = {
+        trial.entry: Scaled.of(trial, plan.suite.stages[trial.entry], sweep, chunks)
+        for trial in plan.trials
+        if trial.is_reference and trial.entry in measured
+    }
+    last = max(trial.block for trial in plan.trials)
+    added = [
+        scaled[entry].trial(n, block)
+        for block in range(last + 1, last + 1 + repeats - have)
+        for entry, n in block_order(plan.suite, measured, sweep, block, plan.settings["seed"])
+    ]
+    settings = plan.settings | {"repeats": repeats}
+    return plan.model_copy(update={"settings": settings, "trials": (*plan.trials, *added)})
 
 
 class Blocks:
@@ -34,7 +64,7 @@ class Blocks:
         if (at_most := settings.get("at_most")) is None:
             return ()
         blocks = settings["repeats"]
-        plan = extended(self._run.plan, blocks + 1, None)
+        plan = extended(self._run.plan, blocks + 1)
         new = plan.trials[len(self._run.plan.trials) :]
         course = Course(self._journal.read())
         longest_s = course.longest_s(new)

@@ -163,23 +163,12 @@ class Holder:
         """Tell what happens until every allocation has ended, and record why."""
         # Another pyscale may have submitted one that Slurm was not asked of yet.
         while self._living() or self._living(now=True):
-            self._end_behind_cancelled()
             self._hear()
             threading.Event().wait(PERIOD_S)
         self._hear()
         with writing(self._run.path, PATIENCE_S):
             if not self._living(now=True):
                 self._explain()
-
-    def _end_behind_cancelled(self) -> None:
-        """Cancel jobs that were to follow one that somebody has cancelled."""
-        jobs, living = self._book.look(), self._living()
-        allocations = read_allocations(self._run.path).jobs
-        before = {job.job_id: jobs.get(job.after or "") for job in allocations}
-        if behind := [i for i in living if (one := before[i]) and one.state == "CANCELLED"]:
-            with suppress(SlurmSilent):
-                cancel(behind)
-            self._book.refresh()
 
     def _explain(self) -> None:
         """Record why allocations have ended that did not say so themselves."""

@@ -7,7 +7,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pyscale.errors import UserError
 from pyscale.executors.protocol import WINDOWS, Batch, Executor
 from pyscale.executors.surroundings import bring_inputs_to, look_around
 from pyscale.measuring.taskwriter import TaskWriter
@@ -17,10 +16,9 @@ from pyscale.runtimes.starting import Runtime
 from pyscale.store import records
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.taskfiles import read_task, why_not_again
+from pyscale.store.taskfiles import why_not_again
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
-from pyscale_stages.measure.nodename import node_name
 
 
 class TrialRunner:
@@ -64,21 +62,6 @@ class TrialRunner:
             if why_not is not None:
                 return False
         return False
-
-    def refuse_workers_elsewhere(self) -> None:
-        """Raise where tasks may still run on another node, out of this one's reach."""
-        if not self._executor.on_this_node:
-            return
-        for trial in self._run.plan.trials:
-            for task in trial.tasks:
-                record = read_task(self._run.task(trial, task))
-                launch = record.launch
-                if record.state == "running" and launch and launch.node != node_name():
-                    raise UserError(
-                        f"{trial.id}/{task} of the run {self._run.path.name} was started on "
-                        f"{launch.node} and may still run there: resume the run on that node, or "
-                        f"remove {self._run.trial(trial)} if the node is gone"
-                    )
 
     def _make_room(self, trial: Trial) -> None:
         """Set aside what an earlier attempt left and has to be done again."""

@@ -19,7 +19,6 @@ from pyscale.planning.gridaxes import (
     Grid,
     known_axes,
     refuse_unknown_axes,
-    refuse_wrong_point,
     refuse_wrong_values,
     version_axes,
 )
@@ -214,7 +213,6 @@ def _points(
     distinct: dict[str, SuiteStage] = {}
     for values in product(*family.grid.values()):
         step = at(dict(zip(family.grid, values, strict=True)))
-        refuse_wrong_point(f"stages.{entry} of the suite {suite.name}", stage, step)
         # Points that come to the same work are measured once.
         distinct.setdefault(_measured(step), step)
     of_file = suite.stages[entry].grid

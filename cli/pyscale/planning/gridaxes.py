@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
-from pydantic import ValidationError
-
 from pyscale.errors import UserError
 from pyscale.planning.suite import ALL_CORES, GridValue, Suite, SuiteStage
 from pyscale.planning.traits import shares_windows
 from pyscale_stages.contract import Device, Stage
 from pyscale_stages.registry import load_stage
-from pyscale_stages.wording import did_you_mean, first_problem
+from pyscale_stages.wording import did_you_mean
 
 DEVICE, THREADS = "device", "threads"
 AXES_OF_ALL = (DEVICE, THREADS)
@@ -112,11 +110,8 @@ def _problem(stage: Stage, axis: str, value: GridValue) -> str | None:
     if axis == THREADS and value != ALL_CORES:
         counts = isinstance(value, int) and not isinstance(value, bool) and value >= 1
         return None if counts else f"threads must be a whole number from 1, or {ALL_CORES}"
-    known: dict[str, Sequence[str]] = {
-        DEVICE: get_args(Device),
-    }
-    if axis in known and value not in known[axis]:
-        return did_you_mean(str(value), known[axis])
+    if axis == DEVICE and value not in get_args(Device):
+        return did_you_mean(str(value), get_args(Device))
     if axis == DEVICE and value not in stage.resources.devices:
         return f"{stage.name} computes only on {' and '.join(stage.resources.devices)}"
     version = version_at(stage, {axis: value})
@@ -127,17 +122,3 @@ def _problem(stage: Stage, axis: str, value: GridValue) -> str | None:
         # A number would take true for 1.
         return f"{axis} must not be true or false"
     return None
-
-
-def refuse_wrong_point(where: str, stage: Stage, step: SuiteStage) -> None:
-    """Refuse values that the stage's parameters do not take; all else planning refuses."""
-    try:
-        stage.params.model_validate(step.params)
-    except ValidationError as error:
-        for found in error.errors(include_url=False):
-            axis = str(next(iter(found["loc"]), ""))
-            if axis in step.point:
-                problem = first_problem(error, stage.params)
-                raise UserError(
-                    f"the grid of {where} has {axis} = {step.point[axis]}: {problem}"
-                ) from error

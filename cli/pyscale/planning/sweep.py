@@ -16,6 +16,7 @@ from pyscale.planning.suite import MOVIE, PLACE, SLIDES, TRUTH, Suite, SuiteStag
 from pyscale.planning.traits import DATA
 from pyscale_stages.contract import Sharing
 from pyscale_stages.registry import load_stage
+from pyscale_stages.wording import plural
 
 
 @dataclass(frozen=True)
@@ -95,31 +96,20 @@ class Sweep:
 
     def refuse_too_short(self, movie: str) -> None:
         """Raise where some worker would have no frame."""
-        most = max(self.workers)
-        if most * (self.frames_each or 1) <= self.frames:
-            return
-        if self.frames_each is not None:
+        most, each = max(self.workers), self.frames_each or 1
+        if most * each > self.frames:
             raise UserError(
-                f"the suite gives each of up to {most} workers {self.frames_each} of the frames, "
-                f"but {movie} has {self.frames}: use fewer --workers or a longer movie"
+                f"{most} workers need {plural(each, 'frame')} each, but {movie} has {self.frames}: "
+                "use fewer --workers or a longer movie"
             )
-        if self.is_weak:
-            raise UserError(
-                f"--scaling weak needs at least one frame for each of up to {most} workers, but "
-                f"{movie} has {self.frames}: use fewer --workers or a longer movie"
-            )
-        raise UserError(
-            f"{most} workers cannot share the {self.frames} frames of {movie}: use fewer "
-            "--workers or a longer movie"
-        )
 
 
 def refuse_more_ranks_than_slides(ranks: int, folder: Path, slides: int) -> None:
     """Raise where some rank of any trial would have no slide of a folder, or the only one."""
     if ranks > slides:
         raise UserError(
-            f"each of {ranks} ranks needs at least one slide, but {folder} has {slides} "
-            f"slide{'s' * (slides != 1)}: use fewer --workers, or add slides"
+            f"each of {ranks} ranks needs at least one slide, but {folder} has "
+            f"{plural(slides, 'slide')}: use fewer --workers, or add slides"
         )
 
 

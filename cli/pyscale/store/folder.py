@@ -7,7 +7,6 @@ import random
 import shutil
 import stat
 import string
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from pydantic import ValidationError
 from pyscale.errors import UserError, refused_by_disk
 from pyscale.planning.plan import Plan, Trial
 from pyscale.processes import SUBMISSIONS_FOLDER, user_name
-from pyscale.store.provenance import Containers, why_unreadable, write_provenance
+from pyscale.store.provenance import WHY_UNREADABLE, Containers, write_provenance
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.wording import first_problem
 
@@ -45,7 +44,7 @@ class RunFolder:
         except ValidationError as error:
             raise UserError(
                 f"the run {path} cannot be read by this pyscale ({first_problem(error, Plan)} in "
-                f"{PLAN_FILE}): {why_unreadable(path / PLAN_FILE)}"
+                f"{PLAN_FILE}): {WHY_UNREADABLE}"
             ) from error
 
     @classmethod
@@ -74,27 +73,29 @@ class RunFolder:
         """
         _refuse_pattern(self.path)
         try:
-            _close_to_others(self.path)
-            for entry in _files_below(self.path):
-                path = Path(entry.path)
-                if entry.is_symlink():
-                    # submitit's lead to where the run was before it was copied; nothing reads them.
-                    of_submitit = entry.name.startswith(_SUBMITTED)
-                    if not path.resolve().is_relative_to(self.path):
-                        if of_submitit and path.parent == self.submissions:
-                            path.unlink()
-                            continue
-                        raise UserError(
-                            f"{path} is a link that leads out of the run's folder: replace it by "
-                            "what it leads to, or remove it"
-                        )
-                elif entry.is_dir():
-                    _close_to_others(path)
+            for folder, subfolders, files in os.walk(self.path, onerror=_raised):
+                _close_to_others(Path(folder))
+                for path in (Path(folder, name) for name in (*subfolders, *files)):
+                    if path.is_symlink():
+                        self._refuse_outside(path)
         except PermissionError as error:
             raise UserError(
                 f"{error.filename} cannot be read or changed ({error.strerror}): resume and cancel "
                 "a run as the user who started it"
             ) from error
+
+    def _refuse_outside(self, link: Path) -> None:
+        """Raise where a link leads out of the folder."""
+        if link.resolve().is_relative_to(self.path):
+            return
+        # submitit's lead to where the run was before it was copied; nothing reads them.
+        if link.parent == self.submissions and link.name.startswith(_SUBMITTED):
+            link.unlink()
+            return
+        raise UserError(
+            f"{link} is a link that leads out of the run's folder: replace it by what it leads to, "
+            "or remove it"
+        )
 
     @property
     def other_owner(self) -> str | None:
@@ -150,13 +151,8 @@ def _write_plan(run: Path, plan: Plan) -> None:
     write_atomically(run / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
 
 
-def _files_below(folder: str | Path) -> Iterator[os.DirEntry[str]]:
-    """Everything in a folder and in those in it; no link is followed."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            yield entry
-            if entry.is_dir(follow_symlinks=False):
-                yield from _files_below(entry.path)
+def _raised(error: OSError) -> None:
+    raise error
 
 
 def _close_to_others(folder: Path) -> None:

@@ -20,7 +20,7 @@ from pyscale_stages.hashing import sha256_of
 from pyscale_stages.reading import Reading
 
 PROVENANCE_FILE = "provenance.json"
-COMMIT_DIGITS = 12
+WHY_UNREADABLE = f"it is damaged, or another pyscale wrote it, which {PROVENANCE_FILE} names"
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
 
@@ -108,19 +108,17 @@ def read_provenance(run: Path) -> Provenance:
         ) from error
 
 
-def why_unreadable(file: Path) -> str:
-    """Say what may be wrong with a file of a run: damage, or another pyscale that wrote it."""
-    run = next((one for one in file.parents if (one / PROVENANCE_FILE).is_file()), None)
-    try:
-        wrote = None if run is None else read_provenance(run)
-    except UserError:
-        wrote = None
-    if wrote is None:
-        return "it is damaged, or only the pyscale that wrote it reads it"
-    if (wrote.pyscale_version, wrote.git_commit) == (version(DISTRIBUTION), code_commit()):
-        return "it is damaged"
-    commit = "" if wrote.git_commit is None else f" (commit {wrote.git_commit[:COMMIT_DIGITS]})"
-    return f"it is damaged, or only pyscale {wrote.pyscale_version}{commit} reads it"
+def changed_code(run: Path) -> str | None:
+    """Say in a sentence that the code is not what a run began with; None where it is."""
+    began, now = read_provenance(run), (version(DISTRIBUTION), code_commit())
+    then = (began.pyscale_version, began.git_commit)
+    if then == now:
+        return None
+    said = [f"{release}{f' ({commit[:12]})' if commit else ''}" for release, commit in (then, now)]
+    return (
+        f"the run {run.name} began with pyscale {said[0]}, and this is {said[1]}: its report names "
+        "the first alone; start a new run where the stages have changed"
+    )
 
 
 def refuse_changed_input(

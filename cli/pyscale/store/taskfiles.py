@@ -16,7 +16,7 @@ from pyscale.errors import UserError, end_of
 from pyscale.interruption import killed_by, signal_name
 from pyscale.store.containererrors import unpacked_its_image, why_no_container
 from pyscale.store.folder import RunFolder
-from pyscale.store.provenance import why_unreadable
+from pyscale.store.provenance import WHY_UNREADABLE
 from pyscale.store.records import (
     CACHE_FILE,
     EXIT_FILE,
@@ -59,7 +59,7 @@ class RecordError(UserError):
         self.path, self.problem = path, shorten(problem, _LONGEST_PROBLEM, placeholder=" …")
         super().__init__(
             f"the record {path} cannot be read by this pyscale ({self.problem}): "
-            f"{why_unreadable(path)}; remove its task's folder to run the task again"
+            f"{WHY_UNREADABLE}; remove its task's folder to run the task again"
         )
 
 

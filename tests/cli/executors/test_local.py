@@ -230,7 +230,7 @@ def test_what_a_killed_pyscale_started_ends_with_it_and_has_not_failed(executor,
     assert len(family) == 2 * len(batch.orders), "a launcher and a task each"
     assert wait_until_ended(family, PATIENCE_S) == []
     assert {read_task(folder).state for folder in batch.orders} == {"running"}
-    assert executor.end_strays() == 0
+    assert executor.end_all() == 0
     # Any pyscale of this machine may have found them before.
     assert not any(scratch_of(folder).exists() for folder in batch.orders)
 
@@ -280,7 +280,7 @@ def test_processes_of_this_run_are_ended_and_those_of_another_are_not(
         ]
         my_task, their_task = (wait_until_ready(folder).pid for folder in (mine, theirs))
         assert scratch_of(mine).is_dir()
-        assert executor.end_strays() > 0
+        assert executor.end_all() > 0
         assert not lives(my_task)
         assert lives(their_task)
         assert other.end_all() > 0

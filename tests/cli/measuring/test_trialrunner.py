@@ -1,7 +1,6 @@
 """Trials run in order, are tried again, resumed and skipped as they should be."""
 
 import itertools
-import json
 import multiprocessing
 import os
 import random
@@ -250,14 +249,6 @@ class TestResuming:
         with refused(UserError):
             carry_out(left, executor)
         assert executor.started == []
-
-    def test_leaves_workers_on_another_node_to_it(self, left):
-        folder = left.task(left.plan.trial("track-n2-b1"), "w1")
-        (folder / "exit.json").unlink()
-        launch = json.loads((folder / "launch.json").read_text())
-        (folder / "launch.json").write_text(json.dumps(launch | {"node": "elsewhere"}))
-        with refused(UserError):
-            carry_out(left)
 
     @pytest.mark.parametrize(
         ("task", "repeated"),

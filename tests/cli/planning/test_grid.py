@@ -102,13 +102,10 @@ def test_a_suite_is_known_again_whichever_values_were_chosen():
     "grid",
     [
         {"length": [1]},
-        {"length_px": [0]},
-        {"min_size_px": ["full"]},
         {"device": ["gpu"]},
         {"threads": [0]},
         {"threads": [True]},
         {"length_px": [True]},
-        {"diameter_px": ["Infinity"]},
         {"length_px": []},
         {"length_px": [224, 224]},
         {"model": ["a/w.pt", "b/w.pt"]},

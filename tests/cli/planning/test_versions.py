@@ -125,7 +125,6 @@ class TestOneParameter:
         for chosen in (
             {"registration.backend": ("ants", "fft")},
             {"register_denoise.backnd": ("ants", "fft")},
-            {"register_denoise.backend": ("ants", "fast")},
             {"register_denoise.device": ("cpu", "cuda")},
             BACKENDS | {"python": pythons},
         ):
