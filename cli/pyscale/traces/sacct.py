@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pyscale.analysis.lanes import Interval
+from pyscale.analysis.workers import Interval
 from pyscale.console import talk
 from pyscale.slurm.queue import ENDED
 from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name, without_zone

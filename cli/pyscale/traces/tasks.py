@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pyscale.analysis.lanes import Interval
+from pyscale.analysis.workers import Interval
 from pyscale.errors import UserError, why_no_name
 from pyscale.report.tabletext import LEAST
 

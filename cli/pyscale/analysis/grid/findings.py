@@ -10,9 +10,8 @@ import polars as pl
 
 from pyscale.analysis.findings import PointFindings
 from pyscale.analysis.grid.crossover import Ceiling, Win, ceilings, wins
-from pyscale.analysis.grid.parts import PART_SCHEMA, call_parts, unaided
+from pyscale.analysis.grid.parts import PART_SCHEMA, call_parts, samples, unaided
 from pyscale.analysis.grid.points import SIZE, grid_points, points_of
-from pyscale.analysis.grid.samples import samples
 from pyscale.analysis.grid.tablepoints import points_of_table
 from pyscale.analysis.grid.versus import ratios, sharing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from pyscale.analysis.grid.samples import COMPARED, Measure
+from pyscale.analysis.grid.parts import COMPARED, Measure
 from pyscale.analysis.intervals import ratio_interval_by_block, with_ends
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, columns
 
