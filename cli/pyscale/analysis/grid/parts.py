@@ -8,9 +8,9 @@ import polars as pl
 
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 
-Measure = Literal["steady", "first", "start", "fresh", "published"]
+Measure = Literal["steady", "first", "start", "published"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
-COMPARED: tuple[Measure, ...] = ("steady", "first", "fresh", "published")
+COMPARED: tuple[Measure, ...] = ("steady", "first", "published")
 """Measures of a whole call, whose ratios between devices mean something."""
 
 BUILD = "build"
@@ -21,7 +21,7 @@ def samples(calls: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
     """Time of a call in each timed trial, by each measure that all its workers have.
 
     `steady` is the median over the calls of a process after its first, `first` the first one,
-    `start` the building of the model that the first one paid for, `fresh` both together.
+    `start` the building of the model that the first one paid for.
     `published` is the mean over the calls that built their model of building and call together,
     where a process has two or more of them: the protocol of published sweeps. Where several workers
     ran, their time is the harmonic mean, so that `workers / time` is the calls per second of all
@@ -36,7 +36,6 @@ def samples(calls: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
         steady=wall_s.filter(~first).median(),
         first=wall_s.filter(first).first(),
         start=pl.col("build_s").filter(first).first(),
-        fresh=(pl.col("build_s") + wall_s).filter(first).first(),
         published=pl.when(with_build.sum() > 1).then((pl.col("build_s") + wall_s).mean()),
     )
     long = each.unpivot(
