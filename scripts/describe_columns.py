@@ -15,7 +15,7 @@ from pyscale.analysis.grid.parts import PART_SCHEMA
 from pyscale.analysis.grid.points import POINT_SCHEMA
 from pyscale.analysis.grid.versus import RATIO_SCHEMA
 from pyscale.analysis.losses import loss_table
-from pyscale.analysis.machine.nodes import NODE_SCHEMA
+from pyscale.analysis.machine.findings import NODE_SCHEMA
 from pyscale.analysis.machine.tests import TEST_SCHEMA
 from pyscale.analysis.measured import POINT_SCHEMA as MEASURE_SCHEMA
 from pyscale.analysis.ranks.components import SCALING_SCHEMA

@@ -5,7 +5,7 @@ import json
 import polars as pl
 
 from pyscale.analysis.grid.findings import grid_findings
-from pyscale.analysis.grid.samples import samples
+from pyscale.analysis.grid.parts import samples
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.store.tables import call_schema

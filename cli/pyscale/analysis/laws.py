@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.growth import ScalingKind, curve_work
 from pyscale.analysis.intervals import CONFIDENCE, Array
-from pyscale.analysis.losses import GROUP, OfCurve
+from pyscale.analysis.losses import GROUP, OfCurve, ScalingKind, curve_work
 from pyscale_stages.contract import Record
 
 LawName = Literal["amdahl", "usl"]

@@ -12,9 +12,15 @@ import polars as pl
 from pyscale.analysis.doubts import TIE, flag_codes
 from pyscale.analysis.drift import Drift
 from pyscale.analysis.flags import is_invalid
-from pyscale.analysis.growth import CurveWork, curve_work, scaled_serial_fraction
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block, with_ends
-from pyscale.analysis.losses import GROUP, factors, sums
+from pyscale.analysis.losses import (
+    GROUP,
+    CurveWork,
+    curve_work,
+    factors,
+    scaled_serial_fraction,
+    sums,
+)
 from pyscale.analysis.resource_request import requested_and_used
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, ends_of
 from pyscale.analysis.tabledoubts import coarse_step, widened, widened_ratio

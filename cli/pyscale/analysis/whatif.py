@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from pyscale.analysis.growth import curve_work
-from pyscale.analysis.losses import GROUP
+from pyscale.analysis.losses import GROUP, curve_work
 from pyscale.analysis.workers import sum_if_all
 
 BEFORE_METER = ("phase_container_start_s", "phase_python_start_s")

@@ -20,7 +20,6 @@ from pyscale.measuring.blocks import extended, what_time_bought
 from pyscale.measuring.queued import Queued
 from pyscale.measuring.work import executor_here, work
 from pyscale.planning.plan import Plan
-from pyscale.planning.planner import warn_of_too_many_workers
 from pyscale.planning.suite import Suite
 from pyscale.planning.traits import DATA
 from pyscale.processes import wait_until_ended
@@ -33,14 +32,13 @@ from pyscale.report.sentences import not_to_be_trusted
 from pyscale.report.terminal import summary_of
 from pyscale.report.write import PAGE_NAME
 from pyscale.settings import load_settings
-from pyscale.starting import carried_by, created, planned, warn_of_sharing
+from pyscale.starting import carried_by, created, planned
 from pyscale.store.allocations import set_cancelled
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, run_lock, writer_here
 from pyscale.store.provenance import changed_code, refuse_changed_input
 from pyscale.store.taskfiles import fails_again
-from pyscale.wording import listing
 from pyscale_stages.wording import plural
 
 EXIT_INCOMPLETE = 1

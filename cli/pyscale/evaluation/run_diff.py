@@ -11,8 +11,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.machine.beside import MachineSide, compared_tests, machines_side_by_side
-from pyscale.analysis.machine.processes import trial_medians
-from pyscale.analysis.machine.tests import machine_tests
+from pyscale.analysis.machine.tests import machine_tests, trial_medians
 from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.samples import MEASURED, samples
 from pyscale.analysis.trials import trial_table

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from pyscale.analysis.findings import PointFindings
 from pyscale.analysis.flags import SENTENCES, flags_of
+from pyscale.analysis.grid.parts import samples
 from pyscale.analysis.grid.points import SIZE, points_of, series_of
-from pyscale.analysis.grid.samples import samples
 from pyscale.analysis.grid.tablepoints import KINDS
-from pyscale.analysis.machine.processes import process_medians
-from pyscale.analysis.machine.tests import machine_tests
+from pyscale.analysis.machine.tests import machine_tests, process_medians
 from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
@@ -58,21 +56,19 @@ CONDITIONS = {
     "diameter_px": "diameter in pixels",
     "calls": "calls of a process",
 }
-"""Parameters of a sweep over sizes that its times depend on, in words."""
+"""Parameters of stages that times depend on, in words."""
 NOT_NAMED = "of its own"
 """In place of a path, which may say where somebody is."""
 WRONG = "disagrees"
 
 
-@dataclass(frozen=True)
-class _Content:
+class _Content(NamedTuple):
     """What a run has for a reference: a table with a column `sweep`, and what is said of it."""
 
     sweep: str
     table: pl.DataFrame
     figures: str
     caveats: tuple[str, ...]
-    conditions: Mapping[str, str] = field(default_factory=dict)
 
 
 def reference_from(run: RunFolder, name: str) -> Loaded:
@@ -101,7 +97,7 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
         # The id of a run begins with its date.
         measured=f"{datetime.strptime(plan.run_id[:8], '%Y%m%d'):%Y-%m-%d}",
         figures=content.figures if of_machine else f"{content.figures} {_what_ran(run)}",
-        hardware=_hardware(plan, manifest, tables.tasks) | dict(content.conditions),
+        hardware=_hardware(plan, manifest, tables),
         caveats=content.caveats,
         sweep=content.sweep,
         stages={stage: kinds[stage.partition(", ")[0]] for stage in named},
@@ -174,14 +170,7 @@ def _of_sizes(
         wall_s="time_s",
         repeat="block",
     )
-    told: dict[str, Iterable[Any]] = {
-        "device": devices.values(),
-        "cores of a worker": [plan.threads_of(trial) for trial in own],
-        **{words: [t.params.get(name) for t in own] for name, words in CONDITIONS.items()},
-        "newest CUDA of the GPU driver": [gpu.get("cuda") for gpu in gpus],
-    }
-    conditions = {name: listed for name, values in told.items() if (listed := _listed(values))}
-    return _Content(SIZE, table, FIGURES[measure], caveats, conditions)
+    return _Content(SIZE, table, FIGURES[measure], caveats)
 
 
 def _pathless(value: Any) -> Any:
@@ -283,21 +272,19 @@ def _of_tests(tables: Tables) -> _Content:
         )
         .select([*TEST_TABLE])
     )
-    filesystems = {
-        name: _listed(one.get(f"{place}_filesystem") for one in tables.sources.places.values())
-        for place, name in PLACES.items()
-    }
     return _Content(
         TESTS,
         table,
         "wall times of tests of the machine itself, and of the steps inside them: of each process "
         "the median over its repeats, without first calls",
         tuple(_caveats_of_tests(found, table)),
-        {name: kinds for name, kinds in filesystems.items() if kinds},
     )
 
 
-PLACES = {"place": "measured filesystem", "cache": "filesystem of the cache folder"}
+PLACES = {
+    "place_filesystem": "measured filesystem",
+    "cache_filesystem": "filesystem of the cache folder",
+}
 """Filesystems are told by their kind: no folder and no server is named."""
 
 
@@ -349,10 +336,11 @@ def _what_ran(run: RunFolder) -> str:
     return f"{named} on {data if known else own}, {plan.movie_frames} {plan.suite.unit}"
 
 
-def _hardware(plan: Plan, manifest: Mapping[str, Any], tasks: pl.DataFrame) -> dict[str, str]:
+def _hardware(plan: Plan, manifest: Mapping[str, Any], tables: Tables) -> dict[str, str]:
     """Tell of the nodes what is of their kind, and with what they were measured."""
-    settings, nodes = plan.settings, set(tasks["node"].drop_nulls())
-    told = facts(plan, manifest, nodes, ())["hardware"]
+    settings, nodes = plan.settings, set(tables.tasks["node"].drop_nulls())
+    every = facts(plan, manifest, nodes, ())["hardware"]
+    told = {name: every.get(name) for name in HARDWARE}
     stamps = [found["stamp"] for found in manifest["hardware"].values()]
     disks = [disk["fs_type"] for stamp in stamps for disk in stamp.get("filesystems", ())]
     # Versions of what the stages are made of, each once; a checksum of weights is no version.
@@ -362,12 +350,17 @@ def _hardware(plan: Plan, manifest: Mapping[str, Any], tasks: pl.DataFrame) -> d
         for package in load_stage(stage).packages
         if package in versions
     )
-    return {name: told[name] for name in HARDWARE if told.get(name)} | {
+    places, params = tables.sources.places.values(), [trial.params for trial in plan.trials]
+    found = {
+        **told,
         "filesystems": _listed(disks),
+        **{name: _listed(one.get(key) for one in places) for key, name in PLACES.items()},
         "nodes": str(len(nodes)),
         "cores of a worker": plan.threads_in_words,
-        "device": settings["device"],
+        "device": _listed(trial.device for trial in plan.trials),
         "executor": settings["executor"],
         "runtime": settings["runtime"],
         "software": ", ".join([*software, f"Python {manifest['python']}"]),
+        **{name: _listed(one.get(key) for one in params) for key, name in CONDITIONS.items()},
     }
+    return {name: found[name] for name in found if found.get(name)}

@@ -17,7 +17,7 @@ from pyscale.analysis.intervals import LIKELY, SURE, repeats_needed
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.resource_request import MEMORY_MARGIN, TIME_MARGIN, TIME_STEP_S, Request
 from pyscale.analysis.trust import Trust
-from pyscale.report import scalingkind, sentences
+from pyscale.report import sentences
 from pyscale.report.bottomline import BottomLine
 from pyscale.report.curves import Curve
 from pyscale.report.page.values import Table
@@ -149,7 +149,7 @@ def doubts(found: Sequence[Curve]) -> list[str]:
     valid = [
         replace(curve, rows=[row for row in curve.rows if not row["invalid"]]) for curve in found
     ]
-    return [*sentences.doubts(valid, DOUBTFUL), *scalingkind.assumed_strong(found)]
+    return [*sentences.doubts(valid, DOUBTFUL), *sentences.assumed_strong(found)]
 
 
 def limits_near(curve: Curve, choices: Sequence[Choice], found: Sequence[Limits]) -> list[Limits]:

@@ -8,20 +8,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pyscale.analysis.trust import Trust
 from pyscale.report.advice import HOW_SURE, MEANING, Advice, asked
 from pyscale.report.bottomline import NAMES, BottomLine
-from pyscale.report.bottomview import STYLES, answers, headed
+from pyscale.report.bottomview import STYLES, TRUSTED, answers, headed
 from pyscale.report.fitted import Fitted, empty_table, terminal_table
 from pyscale.report.limits import of_several
 from pyscale.wording import ABSENT, grouped
 
-TRUSTED: dict[Trust, str] = {
-    "yes": "Can be trusted",
-    "untested": "Untested",
-    "with care": "With care",
-    "no": "Not to be trusted",
-}
 OTHERS = (
     "other objectives: --objective most, soonest, min_efficiency=0.7, deadline=30min or budget=2.5 "
     "(worker-hours)"

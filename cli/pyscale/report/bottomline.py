@@ -9,6 +9,7 @@ from pydantic import Field
 
 from pyscale.analysis.advice import Choice, Objective
 from pyscale.analysis.causes import Limits
+from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.flags import UNCHECKED
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.resource_request import Request
@@ -62,9 +63,6 @@ class StageLine(Record):
     """One curve over N."""
 
     name: str = Field(description="Stage, and what else tells its curve from others")
-    suite: str | None
-    stage: str
-    device: str | None
     algorithm: str | None = Field(description="What ran; None where that is not known")
     stand_in: str | None = Field(description="Sentence where a small stand-in model ran")
     points: tuple[Point, ...] = Field(description="By rising N")
@@ -138,13 +136,6 @@ class Total(Record):
         return tuple(found[:1] if is_one else found)
 
 
-class NextRun(Record):
-    """The run that would make the answer more certain."""
-
-    reason: str
-    command: str | None = Field(None, description="Line to paste; None where none measures it")
-
-
 class BottomLine(Record):
     """What a reader in a hurry must know of stages over N."""
 
@@ -155,12 +146,11 @@ class BottomLine(Record):
     request: tuple[str, ...] = Field((), description="Sentences: what to request, at what price")
     confidence: str = Field("", description="Confidence of the request, as `unknown (2 trials)`")
     objective: Objective = Field("knee", description="What request and confidence are of")
-    trust: Trust = Field("yes", description="The lowest of all stages")
-    against: tuple[str, ...] = Field((), description="Reasons of `no`, each with its stages")
-    care: tuple[str, ...] = Field((), description="Reasons of `with care`, each with its stages")
-    untested: tuple[str, ...] = Field((), description="Reasons of `untested`, with their stages")
+    doubts: dict[Trust, tuple[str, ...]] = Field(
+        {}, description="By each grade but `yes`, the worst first: its reasons, with their stages"
+    )
     notes: tuple[str, ...] = Field((), description="What cannot change the answer, with stages")
-    next_run: NextRun | None = None
+    next_run: Experiment | None = Field(None, description="It would make the answer more certain")
 
 
 def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
@@ -173,11 +163,11 @@ def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
     outputs, told = _outputs(found)
     # Why no N is advised stands with the request.
     said = [(one, why) for one in stages for why in one.reasons if why != one.refusal]
-    needed = next((one for one in own.next_runs if one.command), None)
     total = _total(found, stages, own)
+    # `Trust` names its grades from the best to the worst.
     of_grade = {
         grade: _merged([(s.name, one) for s, one in said if s.trust == grade], stages)
-        for grade in get_args(Trust)
+        for grade in get_args(Trust)[:0:-1]
     }
     return BottomLine(
         stages=stages,
@@ -187,13 +177,9 @@ def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
         request=tuple(_request(stages, total, objective)),
         confidence=_confidence(stages),
         objective=objective,
-        # `Trust` names its grades from the best to the worst.
-        trust=max((stage.trust for stage in stages), key=get_args(Trust).index),
-        against=of_grade["no"],
-        care=of_grade["with care"],
-        untested=of_grade["untested"],
+        doubts={grade: reasons for grade, reasons in of_grade.items() if reasons},
         notes=_merged([(s.name, one) for s in stages for one in s.notes], stages),
-        next_run=needed and NextRun(reason=needed.reason, command=needed.command),
+        next_run=next((one for one in own.next_runs if one.command), None),
     )
 
 
@@ -210,7 +196,6 @@ def _stage(curve: Curve, results: Results, objective: Objective) -> StageLine:
     limit, rest = _limit(limits, best)
     return StageLine(
         name=curve.name,
-        **curve.key,
         algorithm=None if work is None else work.how,
         stand_in=None if work is None else work.stand_in,
         points=tuple(map(_point, curve.timed)),

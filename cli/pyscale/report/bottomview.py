@@ -13,6 +13,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from pyscale.analysis.trust import Trust
 from pyscale.report.bottomline import NOT_KNOWN, BottomLine
 from pyscale.report.fitted import empty_table
 from pyscale.report.page.firstscreen import overview
@@ -23,6 +24,12 @@ from pyscale.wording import ABSENT, INVALID, listing, ratio
 ENDS = {"interval": "[95 % interval]", "range": "(range: shortest to longest of the trials)"}
 CELLS = 8
 """Of a bar, which is full where the speedup is the ideal one."""
+TRUSTED: dict[Trust, str] = {
+    "yes": "Can be trusted",
+    "untested": "Untested",
+    "with care": "With care",
+    "no": "Not to be trusted",
+}
 STYLES = {"yes": "", "untested": "", "with care": "yellow", "no": "bold red"}
 
 
@@ -136,12 +143,8 @@ def answers(line: BottomLine) -> Iterator[RenderableType]:
         yield headed(f"Without start-up: {'; '.join(f'{name} {told}' for name, told in gained)}.")
     if line.confidence:
         yield headed(f"Confidence: {line.confidence}.")
-    if line.against:
-        yield headed(f"Not to be trusted: {'; '.join(line.against)}.", STYLES["no"])
-    if line.care:
-        yield headed(f"With care: {'; '.join(line.care)}.", STYLES["with care"])
-    if line.untested:
-        yield headed(f"Untested: {'; '.join(line.untested)}.", STYLES["untested"])
+    for grade, reasons in line.doubts.items():
+        yield headed(f"{TRUSTED[grade]}: {'; '.join(reasons)}.", STYLES[grade])
     if line.next_run is not None and line.next_run.command is not None:
         yield Unbroken("For more certainty, run: ", line.next_run.command)
 

@@ -32,7 +32,7 @@ from pyscale.report.judged import (
     ratio3,
     reasons,
 )
-from pyscale.report.machine.testlabels import not_applicable, rate_parts
+from pyscale.report.machine.bench import not_applicable, rate_parts
 from pyscale.report.page.values import (
     VERSIONS,
     Cell,

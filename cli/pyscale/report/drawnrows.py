@@ -12,8 +12,8 @@ from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.report.curves import Curve
 from pyscale.report.grid.sweep import Sweep
-from pyscale.report.ranks.images import NAMES, images, timed
 from pyscale.report.ranks.loader import names_of, short, varied_in
+from pyscale.report.ranks.reconstructtables import NAMES, images, timed
 from pyscale.report.results import Results
 from pyscale.wording import phase
 from pyscale_stages.reconstruction import COMPONENTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pyscale.analysis.grid.findings import GridFindings
-from pyscale.report import advice, laws, limits, quality, scalingkind, sentences
+from pyscale.report import advice, laws, limits, quality, sentences
 from pyscale.report.bottomline import NAMES
 from pyscale.report.curves import Curve, curves
 from pyscale.report.page import tables
@@ -66,13 +66,13 @@ def _results(found: Sequence[Curve], about: Results, results: Results) -> Sectio
     every = curves(results.without_apart())
     points = {stage for grid in results.every(GridFindings) for stage in grid.points["stage"]}
     table = tables.results(found)
-    scaled = filter(None, map(scalingkind.work, found))
+    scaled = filter(None, map(sentences.scaled_work, found))
     return Section(
         kind="results",
         title="Results",
         blocks=(
             Block(
-                said=(*scaled, *scalingkind.assumed_strong(found)),
+                said=(*scaled, *sentences.assumed_strong(found)),
                 tables=there(table),
                 note=WALL_TIME,
             ),

@@ -1,8 +1,8 @@
-"""Sentences on one curve, each from its numbers."""
+"""Sentences on curves and on configurations of ranks, each from its numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -11,9 +11,13 @@ from pyscale.analysis.drift import Drift
 from pyscale.analysis.flags import SENTENCES, UNCHECKED, flags_of, flags_of_trials
 from pyscale.report.curves import Curve, curves
 from pyscale.wording import (
+    amount,
     at_each_n,
+    listing,
+    of_each,
     score_below,
 )
+from pyscale_stages.wording import plural
 
 Row = dict[str, Any]
 
@@ -74,3 +78,82 @@ def why_invalid(row: Mapping[str, Any]) -> str:
         f"{score_below(row['agreement'], tolerance)}, and {tolerance:g} is required "
         f"(the score is: {row['agreement_measure']})"
     )
+
+
+def is_scaled(row: Row) -> bool:
+    """Whether N workers had other work than the baseline, so that work per second is compared."""
+    return row["scaling"] in {"weak", "mixed"}
+
+
+def scaled_work(curve: Curve) -> str | None:
+    """State how the work grew, and what speedup and efficiency compare; None where it did not."""
+    base = curve.base
+    if base is None or not is_scaled(base):
+        return None
+    done = listing(f"{amount(row['work'])} at N = {row['workers']}" for row in curve.timed)
+    if base["scaling"] == "weak":
+        each = amount(base["work"] / base["workers"])
+        return (
+            f"Weak scaling: the work grew with N ({done}), {each} per worker. Speedup compares "
+            "work per second; efficiency is the baseline's wall time over that at N."
+        )
+    return (
+        f"Neither the work nor the work per worker was the same at every N ({done}): speedup "
+        "compares work per second."
+    )
+
+
+def assumed_strong(found: Sequence[Curve]) -> Iterator[str]:
+    """Name the curves whose work is known at some N only."""
+    for curve in found:
+        unknown = [row["workers"] for row in curve.timed if row["work"] is None]
+        if 0 < len(unknown) < len(curve.timed):
+            yield (
+                f"{curve.name}: the work at N = {listing(unknown)} is unknown; speedups assume "
+                "strong scaling (the same work at every N)."
+            )
+
+
+def speedup_title(found: Sequence[Curve]) -> str:
+    """Title of a figure of speedups of these curves."""
+    scaled = any(is_scaled(row) for curve in found for row in curve.rows)
+    return f"{'Scaled speedup' if scaled else 'Speedup'} over the baseline"
+
+
+def scaling_legend(found: Sequence[Curve]) -> str | None:
+    """State in one line what scaled speedups compare; None where none is scaled."""
+    kinds = {row["scaling"] for curve in found for row in curve.rows}
+    told = "speedup compares work per second."
+    if "mixed" in kinds:
+        return f"The work differs between N: {told}"
+    weak = f"Weak scaling (the same work per worker at every N): {told}"
+    return weak if "weak" in kinds else None
+
+
+def told_doubts(row: Row) -> str:
+    """Flags of a configuration."""
+    return ", ".join(flags_of(row))
+
+
+def failed(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
+    """Name every configuration that failed, with its error."""
+    for name, row in named(points, names):
+        if row["error"]:
+            yield f"{name} at N = {row['workers']} failed: {row['error']}"
+
+
+def trials_of(points: Sequence[Row]) -> str:
+    """State the numbers of ranks and of trials."""
+    counts = sorted({row["workers"] for row in points})
+    on = plural(counts[0], "rank") if len(counts) == 1 else f"N = {listing(counts)} ranks"
+    return f"on {on}, {of_each(row['repeats'] for row in points)}"
+
+
+def named(rows: Iterable[Row], names: Mapping[str, str]) -> list[tuple[str, Row]]:
+    """Put its name before every row."""
+    return [(names[row["stage"]], row) for row in rows]
+
+
+def places(names: Mapping[str, str]) -> Callable[[list[Row]], list[str]]:
+    """Name configurations, each once with all its N."""
+    return lambda rows: at_each_n((names[row["stage"]], row["workers"]) for row in rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyscale.analysis.declared import row_of
-from pyscale.analysis.lanes import most_at_once
+from pyscale.analysis.workers import most_at_once
 from pyscale.planning.plan import Trial
 from pyscale.store.folder import RunFolder
 from pyscale.store.ranktables import loading_rows, reconstruction_rows

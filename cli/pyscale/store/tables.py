@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 
 from pyscale.analysis.declared import schema_of
-from pyscale.analysis.lanes import with_lanes
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TIME, WHOLE, Schema, columns
+from pyscale.analysis.workers import with_lanes
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import Sources
 from pyscale.store.ranktables import loading_schema, reconstruction_schema

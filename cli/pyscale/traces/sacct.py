@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from pyscale.analysis.lanes import Interval
+from pyscale.analysis.workers import Interval
 from pyscale.slurm.queue import ENDED
 from pyscale.traces.tracefile import (
     NO_TIME,

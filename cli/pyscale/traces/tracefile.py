@@ -12,7 +12,7 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from pyscale.analysis.lanes import Interval
+from pyscale.analysis.workers import Interval
 from pyscale.errors import UserError, why_no_name
 from pyscale.report.tabletext import LEAST
 from pyscale_stages.wording import did_you_mean, plural

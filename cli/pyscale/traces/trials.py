@@ -11,8 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.lanes import Interval, lanes_of, most_at_once
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
+from pyscale.analysis.workers import Interval, lanes_of, most_at_once
 from pyscale.traces.tracefile import TracedTask
 from pyscale.wording import listing
 from pyscale_stages.wording import plural

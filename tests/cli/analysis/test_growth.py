@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyscale.analysis.growth import curve_work, scaled_serial_fraction
+from pyscale.analysis.losses import curve_work, scaled_serial_fraction
 
 COUNTS = (1, 2, 4)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pyscale.analysis.lanes import lanes_of, most_at_once, with_lanes
+from pyscale.analysis.workers import lanes_of, most_at_once, with_lanes
 
 BEGIN = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
 

@@ -89,7 +89,6 @@ def test_it_has_the_steady_times_the_ratios_and_the_conditions_of_the_run(measur
     expected = {
         "GPUs": "NVIDIA H200 GPU",
         "GPU driver": "570.1",
-        "newest CUDA of the GPU driver": "12.8",
         "device": "cpu, cuda",
         "cores of a worker": "2",
         "model": "pyscale-tiny",

@@ -168,9 +168,11 @@ def test_what_asks_for_care_is_told_once_with_its_stages_and_the_next_run_that_h
     thin, broken
 ):
     line = bottom_line(thin)
-    assert (line.trust, line.notes, line.next_run) == ("with care", ("only 2 trials",), None)
-    assert any("more workers than cores" in one and ":" not in one for one in line.care)
-    assert any(one.startswith("track: ") for one in bottom_line(broken).care)
+    assert ([*line.doubts], line.notes, line.next_run) == (["with care"], ("only 2 trials",), None)
+    assert any(
+        "more workers than cores" in one and ":" not in one for one in line.doubts["with care"]
+    )
+    assert any(one.startswith("track: ") for one in bottom_line(broken).doubts["with care"])
     runs = [
         Experiment(code="few-repeats", reason=name, workers=(1,), repeats=6, command=command)
         for name, command in (("a", None), ("b", "pyscale run b"), ("c", "pyscale run c"))

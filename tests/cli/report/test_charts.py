@@ -14,8 +14,8 @@ from madeupreference import reference
 from pyscale.analysis.referencemodel import Referred
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.report.charts.all import charts, datasets
 from pyscale.report.charts.timeline import timeline, timeline_rows
+from pyscale.report.page.write import charts, datasets
 
 
 @pytest.fixture

@@ -10,11 +10,10 @@ import polars as pl
 
 from pyscale.analysis.findings import PointFindings
 from pyscale.analysis.grid.crossover import Ceiling, Win, ceilings, wins
-from pyscale.analysis.grid.parts import PART_SCHEMA, call_parts, unaided
+from pyscale.analysis.grid.parts import PART_SCHEMA, call_parts, samples, unaided
 from pyscale.analysis.grid.points import SIZE, grid_points, points_of
-from pyscale.analysis.grid.samples import samples
 from pyscale.analysis.grid.tablepoints import points_of_table
-from pyscale.analysis.grid.versus import ratios, sharing
+from pyscale.analysis.grid.versus import ratios
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,6 @@ class GridFindings(PointFindings):
     parts: pl.DataFrame
     """Empty where calls have no parts."""
     unaided: pl.DataFrame
-    sharing: pl.DataFrame
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
@@ -98,5 +96,4 @@ def _found(
         wins=tuple(wins(compared)) if by_size else (),
         parts=parts,
         unaided=unaided(parts),
-        sharing=sharing(points, times),
     )

@@ -10,7 +10,7 @@ import polars as pl
 
 from pyscale.analysis.aggregate import medians
 from pyscale.analysis.findings import Row
-from pyscale.analysis.grid.samples import MEASURES, built
+from pyscale.analysis.grid.parts import MEASURES, built
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, ends_of
 
 SIZE = "length_px"

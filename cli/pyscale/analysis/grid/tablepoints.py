@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from pyscale.analysis.grid.parts import SAMPLE_SCHEMA
 from pyscale.analysis.grid.points import POINT_SCHEMA, with_throughput
-from pyscale.analysis.grid.samples import SAMPLE_SCHEMA
 from pyscale.analysis.intervals import median_with_ends
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 

@@ -32,7 +32,7 @@ class MachineSide:
     sizes: Mapping[str, str]
     """By `stage` of `tests`: a fingerprint of all that says how large an image or a map is."""
     trials: pl.DataFrame | None = None
-    """As `pyscale.analysis.machine.processes.trial_medians` gives it; None where not known."""
+    """As `pyscale.analysis.machine.tests.trial_medians` gives it; None where not known."""
 
 
 def machines_side_by_side(sides: Sequence[MachineSide]) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.report import scalingkind
+from pyscale.report import sentences
 from pyscale.report.charts.chart import Chart, chosen, cross, telling
 from pyscale.report.charts.marks import ASIDE_PX, Marks, bars
 from pyscale.report.curves import Curve, curves, timed_curves
@@ -54,8 +54,8 @@ def speedup(found: Sequence[Curve], results: Results) -> Chart | None:
         found,
         id="speedup",
         title="Speedup over workers",
-        note=_note(found, BARS, scalingkind.legend(found)),
-        axis=(scalingkind.speedup_title(found), "Efficiency: speedup over the ideal"),
+        note=_note(found, BARS, sentences.scaling_legend(found)),
+        axis=(sentences.speedup_title(found), "Efficiency: speedup over the ideal"),
         value="speedup",
         relative="efficiency",
         scale="log2",

@@ -14,7 +14,6 @@ from pyscale.report.curves import curves
 from pyscale.report.grid import tables
 from pyscale.report.grid.sweep import (
     DEVICE,
-    Line,
     Row,
     Sweep,
     codes,
@@ -30,9 +29,7 @@ from pyscale.report.page.tables import losses
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
 from pyscale.wording import (
-    interval,
     listing,
-    number,
     of_each,
     phase,
     ratio,
@@ -76,7 +73,7 @@ def section(results: Results) -> Section | None:
             *(
                 Block(heading=sweep.name, said=said)
                 for sweep, own in told
-                if (said := tuple(_said(sweep, own)))
+                if (said := tuple(one.text for one in own if one.answers == "published"))
             ),
             Block(
                 heading="Whole processes, from start to end",
@@ -183,45 +180,6 @@ def _helped(point: Row) -> list[str]:
         if row["part"] not in (*point["unaided"]["parts"], UNATTRIBUTED)
         and row["part_ratio"] is not None
     ]
-
-
-def _said(sweep: Sweep, told: Sequence[Answer]) -> Iterator[str]:
-    yield from (one.text for one in told if one.answers == "published")
-    for line in sweep.lines if sweep.is_timed else ():
-        yield from _one_image(line)
-    yield from _sharing(sweep)
-
-
-def _one_image(line: Line) -> Iterator[str]:
-    """State where a process for one image gains less than later calls, beyond chance."""
-    alone, later = line.ratios("fresh"), line.ratios("steady")
-    for one in ends(alone):
-        other = next((row for row in later if row["length_px"] == one["length_px"]), None)
-        if other is None or None in (one["ratio_high"], other["ratio_low"]):
-            continue
-        if one["ratio_high"] < other["ratio_low"]:
-            gains = "loses time on" if one["ratio_high"] < 1 else "gains less from"
-            yield (
-                f"A process for a single image of {size(one['length_px'])} {gains} "
-                f"{the(line.value)}: building the model and the first call take "
-                f"{number(one['value_s'])} s, "
-                f"{ratio(one['ratio'])} times as fast as on {the(line.base)}; a later call is "
-                f"{ratio(other['ratio'])} times as fast."
-            )
-
-
-def _sharing(sweep: Sweep) -> Iterator[str]:
-    """State the throughput of several workers over that of one, and what they shared."""
-    for row in sweep.of(sweep.grid.sharing):
-        if row["invalid"]:
-            continue
-        lacks = "cores" if row["device"] == "cpu" else "GPUs or cores"
-        shared = f", with too few {lacks} for each to have its own" * row["oversubscribed"]
-        yield (
-            f"{row['workers']} workers on {named(row['value']) or sweep.name} at "
-            f"{size(row['length_px'])}{shared}: {number(row['throughput_mp_s'])} megapixels/s "
-            f"together, {interval(row, 'gain', ratio)} times one alone."
-        )
 
 
 def not_compared(sweep: Sweep) -> str | None:

@@ -6,24 +6,27 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyscale.analysis.flags import flags_of_trials
-from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.analysis.machine.nodes import FAST, LEAST_NODES, SLOW
+from pyscale.analysis.machine.findings import FAST, LEAST_NODES, SLOW, MachineFindings
 from pyscale.analysis.trust import Basis, Trusted, judged
 from pyscale.report import sentences
 from pyscale.report.answered import answers
 from pyscale.report.dictionary import in_units, labels
 from pyscale.report.machine import tables
-from pyscale.report.machine.bench import MOST_BENCHES, PROCESSOR, Bench, benches, timed
-from pyscale.report.machine.testlabels import (
+from pyscale.report.machine.bench import (
     BOTTLENECKS,
     GIGA,
     MEGA,
     MODES,
+    MOST_BENCHES,
+    PROCESSOR,
     UNCODED,
+    Bench,
     Row,
+    benches,
     label,
     name_of,
     rate_parts,
+    timed,
 )
 from pyscale.report.page.values import TESTS
 from pyscale.report.results import Results

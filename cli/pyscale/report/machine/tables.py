@@ -7,11 +7,12 @@ from operator import itemgetter
 
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.dictionary import in_units
-from pyscale.report.machine.bench import PROCESSOR, Bench
-from pyscale.report.machine.testlabels import (
+from pyscale.report.machine.bench import (
     CODECS,
     MEGA,
     MODES,
+    PROCESSOR,
+    Bench,
     cannot,
     doubts,
     label,

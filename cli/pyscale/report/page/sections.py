@@ -10,7 +10,7 @@ from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
 from pyscale.analysis.workers import CLOCK_TOLERANCE_S
-from pyscale.report import pipeline, scalingkind, sentences, validation
+from pyscale.report import pipeline, sentences, validation
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.comparisonview import Compared
 from pyscale.report.context import ReportContext
@@ -127,7 +127,7 @@ def method(found: Sequence[Curve], results: Results, kinds: Sequence[str]) -> li
         poor_fit=f"{100 * POOR_FIT:g} %",
         has_laws=bool(results.fits),
         is_interleaved=results.interleaved,
-        is_scaled=scalingkind.legend(found) is not None,
+        is_scaled=sentences.scaling_legend(found) is not None,
         is_over_n=bool(found) or not kinds,
         kinds=kinds,
     )

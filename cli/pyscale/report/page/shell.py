@@ -1,22 +1,103 @@
-"""The shell of every page: its template, with styles, scripts and data inlined."""
+"""The shell of every page: its template, with styles, scripts, Vega and data inlined."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
-from importlib.resources import files
+from importlib import resources
+from importlib.metadata import files, version
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
+from platformdirs import user_cache_path
 
 from pyscale.report.charts.chart import Chart
-from pyscale.report.page.bundle import vega_bundle
 from pyscale.report.templating import templates
 from pyscale.report.viewer.build import Viewer
 from pyscale.wording import titled
+from pyscale_stages.atomic import write_atomically
+
+PROVIDER = "vl-convert-python"
+ON_WINDOW = "window.vegaEmbed = vegaEmbed;"
+_DATA_LAB = "University of Washington Interactive Data Lab"
+_STRINGIFY = "2017 Evgeny Poberezkin, 2013 James Halliday"
+_COMPACT = "2014, 2016, 2017, 2019, 2021 Simon Lydell"
+_NOTICES = (
+    ("Vega {vega}", "BSD-3-Clause", f"2015-2023, {_DATA_LAB}", "vega/vega"),
+    ("Vega-Lite {vega_lite}", "BSD-3-Clause", f"2015, {_DATA_LAB}", "vega/vega-lite"),
+    ("Vega-Embed {vega_embed}", "BSD-3-Clause", f"2015, {_DATA_LAB}", "vega/vega-embed"),
+    ("D3", "ISC", "2010-2023 Mike Bostock", "d3/d3"),
+    ("topojson-client", "ISC", "Michael Bostock", "topojson/topojson-client"),
+    ("delaunator", "ISC", "Mapbox", "mapbox/delaunator"),
+    ("semver", "ISC", "Isaac Z. Schlueter and Contributors", "npm/node-semver"),
+    ("fast-json-patch", "MIT", "2013 Joachim Wester", "Starcounter-Jack/JSON-Patch"),
+    ("fast-deep-equal", "MIT", "2017 Evgeny Poberezkin", "epoberezkin/fast-deep-equal"),
+    ("fast-json-stable-stringify", "MIT", _STRINGIFY, "epoberezkin/fast-json-stable-stringify"),
+    ("json-stringify-pretty-compact", "MIT", _COMPACT, "lydell/json-stringify-pretty-compact"),
+)
+"""Parts of the script: name, SPDX licence, copyright holder, repository."""
+
+
+def vega_bundle() -> str:
+    """Return the script that sets `window.vegaEmbed`.
+
+    Making it takes seconds, so it is kept in the user's cache folder, where there is room. The
+    copyright notices of its parts, which the libraries drop as they are made small, stand first.
+    """
+    return f"{_notices()}\n{_libraries()}"
+
+
+def _libraries() -> str:
+    # Of another `_made` the script is another, though the libraries are the same.
+    made_by = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
+    kept = user_cache_path("pyscale") / "page" / f"vega-{version(PROVIDER)}-{made_by}.js"
+    # A cache that is damaged or cannot be read or written is as none.
+    with suppress(OSError, UnicodeDecodeError):
+        return kept.read_text(encoding="utf-8")
+    made = _made()
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(kept, made)
+    return made
+
+
+def _made() -> str:
+    import vl_convert
+
+    bundle: str = vl_convert.javascript_bundle(ON_WINDOW)
+    # The only way out of a script element, whatever the libraries' strings hold.
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _notices() -> str:
+    import vl_convert
+
+    versions = {
+        "vega": vl_convert.get_vega_version(),
+        "vega_lite": vl_convert.get_vegalite_versions()[-1],
+        "vega_embed": vl_convert.get_vega_embed_version(),
+    }
+    lines = [
+        f"{name.format(**versions)} ({licence}): Copyright (c) {holder}; https://github.com/{place}"
+        for name, licence, holder, place in _NOTICES
+    ]
+    licences = sorted({licence for _, licence, *_ in _NOTICES})
+    lines += [f"{licence}: https://spdx.org/licenses/{licence}.html" for licence in licences]
+    return "\n".join(["/*!", *lines, "", "BSD-3-Clause:", _bsd_conditions(), "*/"])
+
+
+def _bsd_conditions() -> str:
+    """Conditions of the licence that Vega and its provider share, less the provider's own name."""
+    texts = [file.read_text("utf-8") for file in files(PROVIDER) or () if file.name == "LICENSE"]
+    kept = [line for line in "".join(texts).splitlines() if not line.startswith("Copyright")]
+    return "\n".join(kept).replace("*/", "* /").strip()
+
 
 SCRIPTS = ("save.js", "charts.js", "viewer.js", "page.js")
 """In the order in which they run, after the libraries of the charts."""
@@ -40,7 +121,9 @@ def pages() -> Environment:
 
 def asset(name: str) -> Markup:
     """Text of a style or script of this package, as it stands."""
-    return Markup((files("pyscale.report") / "templates" / "page" / name).read_text("utf-8"))
+    return Markup(
+        (resources.files("pyscale.report") / "templates" / "page" / name).read_text("utf-8")
+    )
 
 
 def page_data(

@@ -14,9 +14,9 @@ from pyscale.report.answered import answers
 from pyscale.report.dictionary import labels
 from pyscale.report.page.values import Row
 from pyscale.report.ranks import loadertables as tables
-from pyscale.report.ranks.ranklabels import failed, named, places, trials_of
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, beside, doubts_of, there
+from pyscale.report.sentences import failed, named, places, trials_of
 from pyscale.wording import few, grouped, listing
 from pyscale_stages.loader.params import SHIPPED
 from pyscale_stages.wording import plural

@@ -19,7 +19,7 @@ from pyscale.report.page.values import (
     words,
     yes_no,
 )
-from pyscale.report.ranks.ranklabels import told_doubts
+from pyscale.report.sentences import told_doubts
 from pyscale.wording import ABSENT, gib, number, percent
 from pyscale_stages.loading import Loading
 

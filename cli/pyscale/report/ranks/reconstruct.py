@@ -15,10 +15,10 @@ from pyscale.report import laws, sentences
 from pyscale.report.answered import answers
 from pyscale.report.page.values import RECONSTRUCTIONS, Row
 from pyscale.report.ranks import reconstructtables as tables
-from pyscale.report.ranks.images import images, timed
-from pyscale.report.ranks.ranklabels import failed, places, trials_of
+from pyscale.report.ranks.reconstructtables import images, timed
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, beside, doubts_of, there
+from pyscale.report.sentences import failed, places, trials_of
 from pyscale.wording import grouped
 from pyscale_stages.wording import plural
 

@@ -1,10 +1,11 @@
-"""Tables of reconstruction over ranks, each number tied to the CSV that holds it."""
+"""Tables of reconstruction over ranks, with names of images and components."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from pyscale.analysis.ranks.components import COMPUTED, OBJECTIVE, TOTAL, WITH_WORK
+from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.report.dictionary import Written, labels
 from pyscale.report.page.values import (
     COMPONENTS,
@@ -18,10 +19,53 @@ from pyscale.report.page.values import (
     numbers,
     words,
 )
-from pyscale.report.ranks.images import NAMES, milliseconds, problem, timed
-from pyscale.report.ranks.ranklabels import told_doubts
-from pyscale.wording import ABSENT, percent, ratio, titled
+from pyscale.report.sentences import told_doubts
+from pyscale.wording import ABSENT, number, percent, ratio, titled
 from pyscale_stages.reconstruction import COMPONENTS as PARTS
+
+NAMES = labels("components")
+"""Every component as sentences, tables, legends and the tips of charts call it."""
+MILLI = 1e-3
+
+
+def images(findings: ReconstructFindings) -> list[Row]:
+    """Give a row an entry at one N, with the entry's `name` and its `components` by theirs."""
+    points = findings.points.to_dicts()
+    components: dict[tuple[str, int], dict[str, Row]] = {}
+    for row in findings.scaling.to_dicts():
+        components.setdefault((row["stage"], row["workers"]), {})[row["component"]] = row
+    titles = {row["stage"]: _title(row) for row in points}
+    told = list(titles.values())
+    names = {
+        stage: title if told.count(title) == 1 else f"{title} ({stage})"
+        for stage, title in titles.items()
+    }
+    return [
+        row | {"name": names[stage], "components": components[stage, row["workers"]]}
+        for row in points
+        for stage in (row["stage"],)
+    ]
+
+
+def timed(points: Sequence[Row]) -> list[Row]:
+    """Points of which a trial counts."""
+    return [row for row in points if row["wall_s"] is not None]
+
+
+def problem(name: str | None) -> str:
+    """Name a problem in words, with a capital."""
+    return titled(labels("problems").get(name or "", name or "reconstruction"))
+
+
+def _title(row: Row) -> str:
+    size = "" if row["size_px"] is None else f", {row['size_px']} px"
+    return f"{problem(row['problem'])}{size}"
+
+
+def milliseconds(value: float | None) -> str:
+    """Write a time in milliseconds, the unit of all times of an iteration."""
+    return number(None if value is None else value / MILLI)
+
 
 HEAD = "Reconstruction"
 OF = RECONSTRUCTIONS

@@ -15,7 +15,7 @@ from pyscale.analysis.causes import Limits
 from pyscale.analysis.machine.beside import OF_RATES, MachineSide
 from pyscale.analysis.sidebyside import Side, stages_beside
 from pyscale.planning.runfacts import HARDWARE
-from pyscale.report.machine.testlabels import not_applicable, rate_parts
+from pyscale.report.machine.bench import not_applicable, rate_parts
 from pyscale.wording import ABSENT, coarse, grouped, number
 from pyscale_stages.contract import Record
 

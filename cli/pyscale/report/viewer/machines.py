@@ -7,7 +7,7 @@ from typing import Any
 
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.machine.beside import CELL, PROCESSOR, WHY_NOT
-from pyscale.report.machine.testlabels import BOTTLENECKS
+from pyscale.report.machine.bench import BOTTLENECKS
 from pyscale.report.viewer.build import Layout, SideBySide, Tag, Viewer, viewer_of
 from pyscale.wording import grouped
 

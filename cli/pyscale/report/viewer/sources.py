@@ -8,7 +8,7 @@ import polars as pl
 
 from pyscale.analysis.machine.beside import MachineSide, machines_beside
 from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.analysis.machine.processes import trial_medians
+from pyscale.analysis.machine.tests import trial_medians
 from pyscale.analysis.referencemodel import NOT_TOLD, Reference, Referred
 from pyscale.analysis.sidebyside import Side
 from pyscale.planning.runfacts import hardware

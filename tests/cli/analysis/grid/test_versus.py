@@ -2,8 +2,6 @@
 
 import pytest
 
-from gridbuilder import GridBuilder
-
 LENGTHS = (224, 448)
 CPU = {"length_px": 224, "device": "cpu"}
 CUDA = {"length_px": 224, "device": "cuda"}
@@ -54,37 +52,3 @@ def test_the_base_is_the_first_value_of_the_suite_and_not_the_first_to_be_measur
     grid.at(CUDA, [9.0, 1.0]).at(CPU, [9.0, 8.0])
     found = grid.found(entries=grid.entries[::-1])
     assert found.ratios.select("value", "base").row(0) == ("cuda", "cpu")
-
-
-POINT = {"length_px": 1000, "device": "cuda"}
-
-
-def test_the_gain_is_the_throughput_of_all_over_that_of_one(grid):
-    grid.at(POINT, [9.0, 2.0])
-    grid.at(POINT, [9.0, 2.5], [9.0, 2.5])
-    (row,) = grid.found().sharing.to_dicts()
-    assert (row["workers"], row["measure"]) == (2, "steady")
-    assert not row["oversubscribed"]
-    expected = {"gain": 2 * 2.0 / 2.5, "efficiency": 0.8, "one_mp_s": 1 / 2}
-    expected |= {"throughput_mp_s": 2 / 2.5}
-    assert {name: row[name] for name in expected} == pytest.approx(expected)
-    assert row["gain_low"] is None
-    # Six trials of both give it an interval.
-    six = GridBuilder()
-    for block in range(1, 7):
-        six.at(POINT, [9.0, 2.0 + block / 10], block=block)
-        six.at(POINT, *[[9.0, 4.0 + block / 5]] * 2, block=block)
-    (row,) = six.found().sharing.to_dicts()
-    assert [row[f"gain{end}"] for end in ("", "_low", "_high")] == pytest.approx([1] * 3)
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_one_number_of_workers_alone_has_no_gain(grid, workers):
-    grid.at(POINT, *[[9.0, 2.5]] * workers)
-    assert grid.found().sharing.is_empty()
-
-
-def test_workers_for_whom_gpus_did_not_suffice_are_marked(grid):
-    grid.at(POINT, [9.0, 2.0])
-    grid.at(POINT, [9.0, 2.5], [9.0, 2.5], oversubscribed=True)
-    assert grid.found().sharing["oversubscribed"].to_list() == [True]

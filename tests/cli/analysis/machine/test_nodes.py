@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyscale.analysis.machine.nodes import NODE_SCHEMA, node_comparison
+from pyscale.analysis.machine.findings import NODE_SCHEMA, node_comparison
 
 STEADY = (0.98, 0.99, 1.0, 1.0, 1.01, 1.02)
 

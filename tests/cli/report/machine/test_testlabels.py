@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from pyscale.report.machine.testlabels import (
+from pyscale.report.machine.bench import (
     BOTTLENECKS,
     cannot,
     mode_of,

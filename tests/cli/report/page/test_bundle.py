@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pyscale.report.page import bundle
+from pyscale.report.page import shell
 
 
 @pytest.fixture
@@ -16,44 +16,44 @@ def made(tmp_path, monkeypatch):
         calls.append(1)
         return "window.vega = 1;"
 
-    monkeypatch.setattr(bundle, "user_cache_path", lambda _name: tmp_path / "cache")
-    monkeypatch.setattr(bundle, "_made", make)
+    monkeypatch.setattr(shell, "user_cache_path", lambda _name: tmp_path / "cache")
+    monkeypatch.setattr(shell, "_made", make)
     return calls
 
 
 def test_it_is_made_once_and_anew_for_another_version(made, monkeypatch):
-    assert bundle.vega_bundle() == bundle.vega_bundle()
+    assert shell.vega_bundle() == shell.vega_bundle()
     assert len(made) == 1
-    monkeypatch.setattr(bundle, "version", lambda _name: "999")
-    bundle.vega_bundle()
+    monkeypatch.setattr(shell, "version", lambda _name: "999")
+    shell.vega_bundle()
     assert len(made) == 2
 
 
 def test_it_is_made_anew_where_its_maker_changed(made, monkeypatch, tmp_path):
-    bundle.vega_bundle()
-    changed = tmp_path / "bundle.py"
-    changed.write_text(f"{Path(bundle.__file__).read_text()}\n# Another way to make it.\n")
-    monkeypatch.setattr(bundle, "__file__", str(changed))
-    bundle.vega_bundle()
+    shell.vega_bundle()
+    changed = tmp_path / "shell.py"
+    changed.write_text(f"{Path(shell.__file__).read_text()}\n# Another way to make it.\n")
+    monkeypatch.setattr(shell, "__file__", str(changed))
+    shell.vega_bundle()
     assert len(made) == 2
 
 
 def test_without_room_for_it_the_page_has_it_all_the_same(made, tmp_path):
     (tmp_path / "cache").write_text("a file in the way")
-    assert bundle.vega_bundle().endswith("\nwindow.vega = 1;")
-    assert bundle.vega_bundle().endswith("\nwindow.vega = 1;")
+    assert shell.vega_bundle().endswith("\nwindow.vega = 1;")
+    assert shell.vega_bundle().endswith("\nwindow.vega = 1;")
     assert len(made) == 2
 
 
 def test_what_was_kept_half_is_made_anew(made, tmp_path):
-    bundle.vega_bundle()
+    shell.vega_bundle()
     (kept,) = (tmp_path / "cache" / "page").iterdir()
     kept.write_bytes(b"\xff\xfe\x00")
-    assert bundle.vega_bundle().endswith("\nwindow.vega = 1;")
+    assert shell.vega_bundle().endswith("\nwindow.vega = 1;")
 
 
 def test_the_real_one_sets_what_the_charts_use_and_begins_with_copyright_notices():
-    script = bundle.vega_bundle()
+    script = shell.vega_bundle()
     assert "window.vegaEmbed" in script
     # It cannot end the script that it stands in.
     assert "</script" not in script
