@@ -19,10 +19,10 @@ from pyscale.evaluation.results import (
     ReportOptions,
     analysed,
     context_of_table,
+    report_run,
     results_of_table,
 )
 from pyscale.evaluation.run_diff import refuse_twice
-from pyscale.evaluation.runreport import report_run
 from pyscale.planning.traits import measures_alone
 from pyscale.references.files import all_references, refuse_unknown
 from pyscale.references.matching import shown_beside
