@@ -30,10 +30,10 @@ from pyscale.evaluation.results import (
     ReportOptions,
     analysed,
     context_of_table,
+    report_run,
     results_of,
     results_of_table,
 )
-from pyscale.evaluation.runreport import report_run
 from pyscale.references.files import all_references, refuse_unknown
 from pyscale.references.matching import shown_beside
 from pyscale.report.advice import Advice

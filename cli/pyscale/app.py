@@ -7,7 +7,6 @@ Everything heavier than Typer is imported inside the command that needs it, so t
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import typer
 
@@ -195,7 +194,6 @@ def main() -> None:
 
     try:
         with termination_as_interrupt():
-            _refuse_other_text()
             app()
     except SystemExit as end:
         # So Typer answers Ctrl-C, without a word.
@@ -216,7 +214,7 @@ def main() -> None:
         if "surrogates not allowed" in str(raised):
             # Neither pydantic nor Python says of which path.
             remedy = "rename it (find FOLDER | LC_ALL=C.UTF-8 grep -axv '.*' names such files)"
-            sys.exit(_said(f"error: a file's name in the data is not UTF-8: {remedy}", 2))
+            sys.exit(_said(f"error: a path is not UTF-8, as those in records must be: {remedy}", 2))
         known = as_stage_error(raised)
         if isinstance(raised, ModuleNotFoundError) and not f"{raised.name}".startswith("pyscale"):
             remedy = "install pyscale with all that it needs; what was measured is kept"
@@ -224,20 +222,6 @@ def main() -> None:
         if known is None:
             raise
         sys.exit(_said(f"error: {known}", known.exit_code))
-
-
-def _refuse_other_text() -> None:
-    """Raise where an argument, or the working folder, is not UTF-8: no record could hold it."""
-    for text in (*sys.argv[1:], str(Path.cwd())):
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            from pyscale.errors import UserError
-
-            raise UserError(
-                f"{text.encode(errors='backslashreplace').decode()} is not UTF-8, as every path in "
-                "a record must be: rename it"
-            ) from error
 
 
 def _said(sentence: str, exit_code: int) -> int:

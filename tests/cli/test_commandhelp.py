@@ -55,21 +55,6 @@ def test_a_setting_without_a_flag_is_named_where_it_can_be_set():
     assert not flags & {f"--{name.replace('_', '-')}" for name in SET}
 
 
-@pytest.mark.parametrize(
-    ("flag", "in_its_place"),
-    [
-        ("--resume", "pyscale resume k3f9"),
-        ("--extend", "pyscale extend k3f9"),
-        ("--emit-sbatch", "it is --emit now: --emit k3f9"),
-    ],
-)
-def test_a_flag_that_became_something_else_points_to_it(flag, in_its_place):
-    done = CliRunner().invoke(app, ["run", flag, "k3f9"])
-    assert done.exit_code == 2
-    assert in_its_place in " ".join(done.output.split())
-    assert flag not in help_of("run")
-
-
 def test_choices_and_the_defaults_that_hold_here_are_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "--cache [cold|warm|asis]" in help_of("run")

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from movingsquares import write_moving_squares
-from pyscale.doctor.containers import images as images_of
 from pyscale.doctor.examined import plan_to_examine
+from pyscale.doctor.stages import images as images_of
 from pyscale.doctor.stages import stages
 from pyscale.images.build import build
 from pyscale.images.lockfile import ImageFolder

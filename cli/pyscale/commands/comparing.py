@@ -12,7 +12,7 @@ from rich.text import Text
 
 from pyscale.analysis.comparison import comparison, other_work
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.judging import MARGIN, OTHER_WORK, SIDES
+from pyscale.analysis.judging import MARGIN, SIDES
 from pyscale.analysis.samples import MEASURED, compared_samples, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
@@ -26,6 +26,7 @@ from pyscale.evaluation.run_diff import (
     refuse_twice,
     tests_compared,
 )
+from pyscale.planning.stopping import percent_of
 from pyscale.report.comparison import ComparisonContext, output_remarks, words
 from pyscale.report.comparisonview import Compared, shown
 from pyscale.report.judged import SHOWN, Row, judged, named, reasons
@@ -105,12 +106,6 @@ def _refuse_nothing_judged(
     base: str, new: str, context: ComparisonContext, rows: Sequence[Row]
 ) -> None:
     """Say why there is nothing to compare: the work is another, or nothing is in common."""
-    for row in rows:
-        if row["reason"] == OTHER_WORK:
-            raise UserError(
-                f"{row['stage']} at N = {row['workers']} is of {row['base_work']} in {base} and "
-                f"of {row['new_work']} in {new}, which is different work: measure both on the same"
-            )
     why_not = reasons(rows, context.at_least)
     if why_not:
         raise UserError(
@@ -125,18 +120,11 @@ def _refuse_nothing_judged(
 
 
 def _share(text: str) -> float:
-    """Read a change that counts, as in `5%` or `0.05`."""
-    number, is_percent, rest = text.partition("%")
+    """Read a change that counts, as in `5%`."""
     try:
-        share = float(number) / (100 if is_percent else 1)
-    except ValueError:
-        share = 0.0
-    if rest or not 0 < share < 1:
-        raise UserError(
-            f"--at-least is {text!r}: give a change of more than 0 and less than 100 %, as in 5% "
-            "or 0.05"
-        )
-    return share
+        return percent_of(text) / 100
+    except ValueError as error:
+        raise UserError(f"--at-least is {text!r}: {error}") from error
 
 
 def _loaded(*names: str, at_least: float) -> _Loaded:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from pyscale import DISTRIBUTION
 from pyscale.console import talk
-from pyscale.errors import UserError
+from pyscale.errors import UserError, refused_by_disk
 from pyscale.images.engine import PROGRAM
 from pyscale.measuring.benchmark import plan_run
 from pyscale.planning.joboptions import warn_of_no_gpus
@@ -51,7 +49,7 @@ def emit(
             "--emit writes scripts that run once and measure nothing: leave out "
             f"{' and '.join(given)}"
         )
-    refuse_unusable(folder)
+    refuse_full(folder)
     settings = settings_for(suite, flags)
     site = load_site(settings.site)
     if settings.workers is None:
@@ -70,50 +68,29 @@ def emit(
     print(folder / SUBMIT_FILE)  # noqa: T201 - the command's answer
 
 
-def refuse_unusable(folder: Path) -> None:
-    """Raise where a folder of scripts cannot be made."""
-    if folder.is_dir():
-        try:
-            full = any(folder.iterdir())
-        except OSError as error:
-            raise _unusable(folder, error) from error
-        if full:
+def refuse_full(folder: Path) -> None:
+    """Raise where a folder of scripts is there and holds something, or is none."""
+    with _refused_by_disk(folder):
+        if folder.exists() and any(folder.iterdir()):
             raise UserError(
                 f"--emit {folder}: the folder is not empty; name a new one, or empty it"
             )
-    elif folder.exists() or folder.is_symlink():
-        raise UserError(f"--emit {folder}: not a folder; name a new one")
-    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-        raise UserError(f"--emit {folder}: {nearest} is not a writable folder; name another one")
 
 
 def write_scripts(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write texts by their path in a new or empty folder; if one cannot be written, none stays."""
-    refuse_unusable(folder)
-    was_there = folder.is_dir()
-    try:
+    """Write texts by their path in a new or empty folder."""
+    with _refused_by_disk(folder):
         for name, text in texts.items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
             if file.suffix == ".sh":
                 file.chmod(0o755)
-    except BaseException as error:
-        for child in folder.iterdir() if folder.is_dir() else ():
-            shutil.rmtree(child) if child.is_dir() else child.unlink()
-        if not was_there and folder.is_dir():
-            folder.rmdir()
-        # A full disk has a sentence of its own.
-        full = {errno.ENOSPC, errno.EDQUOT}
-        if isinstance(error, OSError) and error.errno not in full:
-            raise _unusable(folder, error) from error
-        raise
 
 
-def _unusable(folder: Path, error: OSError) -> UserError:
-    return UserError(
-        f"--emit {folder}: the folder cannot be used ({error.strerror}); name another one"
+def _refused_by_disk(folder: Path) -> AbstractContextManager[None]:
+    return refused_by_disk(
+        f"--emit {folder}: the folder cannot be used ({{why}}); name another one"
     )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import wrap
@@ -65,14 +63,12 @@ def show_runs(*, as_json: bool) -> None:
         talk(f"no runs in {folder}: start one with `pyscale run pipeline`")
         return
     table = _table("run")
-    for column in ("suite", "data", "started (UTC)", "state", "best"):
+    for column in ("suite", "data", "started (UTC)", "state"):
         table.add_column(column, overflow="fold")
     for row in rows:
         started = f"{row['started_utc']:%Y-%m-%d %H:%M}" if row["started_utc"] else ""
-        table.add_row(
-            *(row["run_id"], row["suite"], row["data"]),
-            *(started, row["state"] or "unreadable", row["best"]),
-        )
+        state = row["state"] or "unreadable"
+        table.add_row(row["run_id"], row["suite"], row["data"], started, state)
     answer(table)
 
 
@@ -110,43 +106,13 @@ def _row(path: Path) -> dict[str, Any]:
         events = Journal(run.journal_file).read()
         state = StatusReader(run).state()
     except UserError:
-        return row | {"best": ""}
+        return row
     return row | {
         "suite": run.plan.suite.name,
         "data": run.plan.measured_for,
         "started_utc": events[0].time_utc if events else None,
         "state": state,
-        "best": _best(run),
     }
-
-
-def _best(run: RunFolder) -> str:
-    """Speedup of all stages together, each at its best value, from the table of the report."""
-    results = run.report / "benchmark_results_aggregated.csv"
-    if any(step.family for step in run.plan.suite.stages.values()) or not results.is_file():
-        return ""
-    found: dict[str, dict[int, float]] = defaultdict(dict)
-    with results.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            # In weak scaling each N has other work, and what is invalid did other work too.
-            if row.get("scaling") in {"weak", "mixed"}:
-                return ""
-            if row.get("wall_s") and row.get("invalid") != "true":
-                found[row["stage"]][int(row["workers"])] = float(row["wall_s"])
-    base = run.plan.baseline_workers
-    if not found or any(base not in own for own in found.values()):
-        return ""
-    if all(len(own) == 1 for own in found.values()):
-        return ""
-    # As `pyscale.analysis.advice.choices` has it.
-    chosen = {stage: min(own, key=lambda n: (n * own[n] ** 2, n)) for stage, own in found.items()}
-    counts = {*chosen.values()}
-    at = f"at N = {counts.pop()}" if len(counts) == 1 else "as advised"
-    if {*chosen.values()} == {base}:
-        return f"N = {base}"
-    before_s = sum(own[base] for own in found.values())
-    after_s = sum(own[chosen[stage]] for stage, own in found.items())
-    return f"{before_s / after_s:.2f}x {at}"
 
 
 def show_settings(*, as_json: bool) -> None:

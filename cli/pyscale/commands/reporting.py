@@ -14,9 +14,9 @@ from pyscale.errors import UserError
 from pyscale.evaluation.results import (
     USUAL,
     ReportOptions,
+    report_run,
 )
 from pyscale.evaluation.run_diff import refuse_twice
-from pyscale.evaluation.runreport import report_run
 from pyscale.planning.traits import measures_alone
 from pyscale.report.answers import answers_of
 from pyscale.report.cryosparclike import Measured, benchmark_files

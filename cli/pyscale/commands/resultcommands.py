@@ -65,7 +65,7 @@ def report(
 def compare(
     base: str = argument("BASE", "Run, or a CSV of wall times.", default=...),
     new: str | None = argument("NEW", "Run or CSV to judge; none for a run of two versions."),
-    at_least: str | None = option("SHARE", "Least change that counts, as in 0.05 (5%)."),
+    at_least: str | None = option("PERCENT", "Least change that counts, as in 5%."),
     fail_on: Literal["regression"] | None = option(
         "regression", "Exit code 1 where anything is worse."
     ),

@@ -120,16 +120,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Options by their group in the help."""
 
 
-def _moved(to: str) -> Any:
-    """A flag that became something else, hidden from the help."""
-
-    def point(value: str | None) -> None:
-        if value is not None:
-            raise typer.BadParameter(f"it is {to} {value}")
-
-    return typer.Option(None, hidden=True, callback=point)
-
-
 def _parameters() -> Iterator[Parameter]:
     """The argument and the options, as Typer reads them from a function."""
     text = "Suite (see pyscale suites), or the path of a .toml of your own."
@@ -140,10 +130,6 @@ def _parameters() -> Iterator[Parameter]:
             info.param_decls = info.param_decls or (f"--{name.replace('_', '-')}",)
             info.metavar, info.rich_help_panel = info.metavar or None, heading
             declared[name] = (list[kind] if name in REPEATED else kind, info)
-    declared |= {
-        name: (str, _moved(f"a command now: pyscale {name}")) for name in ("resume", "extend")
-    }
-    declared["emit_sbatch"] = (str, _moved("--emit now: --emit"))
     for name, (kind, info) in declared.items():
         yield Parameter(name, Parameter.KEYWORD_ONLY, default=info, annotation=kind | None)
 

@@ -13,8 +13,8 @@ from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.samples import compared_samples, samples
 from pyscale.errors import UserError
+from pyscale.evaluation.results import tables_folder
 from pyscale.evaluation.run_diff import MeasuredRun, between
-from pyscale.evaluation.runreport import tables_folder
 from pyscale.planning.runfacts import differing
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide

@@ -15,14 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from pyscale.console import answer, vanishing_progress
-from pyscale.doctor.containers import containers
 from pyscale.doctor.data import data
 from pyscale.doctor.disks import disks, place
 from pyscale.doctor.examined import plan_to_examine
 from pyscale.doctor.gpu import devices
 from pyscale.doctor.machine import cores, load, memory, thread_variables
 from pyscale.doctor.slurm import slurm
-from pyscale.doctor.stages import stages
+from pyscale.doctor.stages import containers, stages
 from pyscale.findings import Finding, Status
 from pyscale.planning.plan import Plan
 from pyscale.planning.runsettings import settings_for

@@ -1,4 +1,4 @@
-"""Checks that the stages of a suite run: libraries, weights, devices, Java."""
+"""Checks that the stages of a suite run: images, libraries, weights, devices, Java."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pyscale.doctor.examined import distinct, folder_of
+from pyscale.errors import UserError
 from pyscale.executors.containernode import prepared
-from pyscale.findings import Finding, problem, refused
+from pyscale.findings import Finding, ok, problem, refused
+from pyscale.images.catalog import catalog
 from pyscale.images.engine import IMAGE_PYTHON, find_engine
-from pyscale.images.lockfile import ImageFolder
+from pyscale.images.lockfile import FoundImage, ImageFolder, look
 from pyscale.interruption import killed_by, signal_name
 from pyscale.planning.plan import Plan, Trial
 from pyscale.runtimes.starting import AMD_VARIABLES
@@ -30,6 +32,40 @@ from pyscale_stages.registry import load_stage
 TIME_LIMIT_S = 300.0
 """A cold network filesystem can take minutes to serve torch; what takes longer hangs."""
 WORKS = "stage.works"
+
+
+def containers(plan: Plan) -> Iterator[Finding]:
+    """Look for the container program and the images, where tasks run in them."""
+    if plan.settings["runtime"] == "native":
+        return
+    try:
+        engine = find_engine()
+    except MissingPart as error:
+        yield refused("container.engine", "", error)
+    else:
+        yield ok("container.engine", engine.program, engine.named)
+    yield from images(plan)
+
+
+def images(plan: Plan) -> Iterator[Finding]:
+    """Compare what lies in the folder of images with its lock, by sizes; runs read all bytes."""
+    folder = ImageFolder(folder_of(plan, "images_folder"))
+    named = dict.fromkeys(trial.image for trial in plan.trials if trial.image in catalog())
+    for name in filter(None, named):
+        try:
+            yield of_image(look(folder, name), unlocked=plan.settings["unlocked_images"])
+        except UserError as error:
+            yield refused("image.lock", "", error)
+            return
+
+
+def of_image(image: FoundImage, *, unlocked: bool) -> Finding:
+    """Say how one image stands; `unlocked` is whether it may differ from its lock."""
+    if image.state == "current":
+        return ok("image.file", image.name, "as its lock says, by its size")
+    found = refused("image.file", image.name, image.sentence)
+    runs = image.state == "out of date" or (unlocked and image.state in {"unlocked", "changed"})
+    return found.model_copy(update={"status": "warning"}) if runs else found
 
 
 def stages(plan: Plan) -> Iterator[Finding]:

@@ -25,6 +25,7 @@ from pyscale.store.tables import Tables
 from pyscale.wording import ABSENT
 from pyscale_stages.contract import Device, Method
 from pyscale_stages.registry import load_stage
+from pyscale_stages.wording import plural
 
 MOST_FILES = 30
 """Files of the input that are named; a movie may be a folder of thousands."""
@@ -207,7 +208,7 @@ def _allocation(run: RunFolder) -> str:
     at = {job.job_id: f" (N = {job.workers})" for job in jobs if job.workers is not None}
     waited = ", ".join(f"{s:.0f} s{at.get(job, '')}" for job, s in waits_s.items()) or "unknown"
     return (
-        f"hold: {len(jobs)} job{'s' * (len(jobs) != 1)} for all trials; queue wait of a job: "
+        f"{plural(len(jobs), 'job')} for all trials; queue wait of a job: "
         f"{waited}; the queue wait of a worker is that of its step inside the job"
     )
 

@@ -1,7 +1,8 @@
-"""Analysis results from the records of runs."""
+"""From the records of runs: tables, manifest, analysis results, report and RO-Crate."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +33,7 @@ from pyscale.evaluation.betweenpoints import between_points
 from pyscale.evaluation.cost import prices_of
 from pyscale.evaluation.origin import context_of
 from pyscale.evaluation.runline import next_runs
+from pyscale.evaluation.runpictures import pictures_of
 from pyscale.planning.gridaxes import VERSIONS, compares_trials
 from pyscale.planning.plan import Plan
 from pyscale.planning.traits import measures_alone, stands_apart
@@ -49,8 +51,9 @@ from pyscale.report.context import ReportContext
 from pyscale.report.curves import curves
 from pyscale.report.results import Results
 from pyscale.report.table import read_wall_times
-from pyscale.report.write import writing_into
+from pyscale.report.write import write_report, writing_into
 from pyscale.settings import load_settings
+from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest, write_manifest
 from pyscale.store.tables import build_tables, write_tables
@@ -76,6 +79,31 @@ class ReportOptions:
 
 
 USUAL = ReportOptions()
+
+
+def report_run(
+    run: RunFolder,
+    folder: Path | None = None,
+    options: ReportOptions = USUAL,
+    *,
+    tell: Callable[[str], object] = talk,
+) -> Results:
+    """Write the report of a run, at its end or not, and describe the run's folder as it is then."""
+    home = tables_folder(run, folder)
+    results = results_of(run, home, options, tell=tell)
+    results = replace(results, pictures=pictures_of(run, tell))
+    write_report(folder or run.report, results)
+    if home == run.path:
+        with writing_into(home):
+            write_crate(run)
+    return results
+
+
+def tables_folder(run: RunFolder, report: Path | None) -> Path:
+    """Folder that the tables of a run are written to, where its report goes into `report`."""
+    if report is None or os.access(run.path, os.W_OK):
+        return run.path
+    return report
 
 
 def results_of(

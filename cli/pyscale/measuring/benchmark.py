@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 from pyscale.data.ensure import find_movie, find_own_data
 from pyscale.errors import UserError
-from pyscale.evaluation.runreport import report_run
+from pyscale.evaluation.results import report_run
 from pyscale.executors.protocol import Executor
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.pull import with_images_here

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyscale.errors import UserError
 from pyscale.evaluation.cost import times_of
-from pyscale.evaluation.runreport import report_run
+from pyscale.evaluation.results import report_run
 from pyscale.executors.slurmjobs import JobBook
 from pyscale.executors.submission import of_sbatch, setup_lines, submit
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt

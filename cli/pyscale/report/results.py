@@ -21,7 +21,7 @@ from pyscale.analysis.resource_request import Request
 from pyscale.report.comparison import VersionComparison
 from pyscale.report.context import ReportContext
 from pyscale.report.page.pictures import Pictures
-from pyscale.validation.findings import ValidationFindings
+from pyscale.validation.expected import ValidationFindings
 
 F = TypeVar("F", bound=Findings)
 C = TypeVar("C", bound=OfCurve)

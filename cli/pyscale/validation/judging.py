@@ -11,8 +11,15 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
 from pyscale.store.records import TaskRecord
 from pyscale.store.taskfiles import RecordError, read_task
-from pyscale.validation.expected import Expected, ExpectedStage, load_expected, other_work
-from pyscale.validation.findings import StageFinding, ValidationFindings, Verdict
+from pyscale.validation.expected import (
+    Expected,
+    ExpectedStage,
+    StageFinding,
+    ValidationFindings,
+    Verdict,
+    load_expected,
+    other_work,
+)
 
 OBJECTS = "objects"
 """Measure of how many cells, contacts or links an output holds."""

@@ -77,7 +77,7 @@ class TestRuns:
         assert lenient.code == 0
         assert lenient.out.count("] same") == 2
         assert "within 0.909 to 1.1" in lenient.out
-        found = compare(base, new, "--at-least", "0.1", "--json")
+        found = compare(base, new, "--at-least", "10%", "--json")
         assert json.loads(found.out)["at_least"] == 0.1
         close = compare(base, new, *GATE, "--at-least", "8%")
         assert close.code == 0
@@ -157,7 +157,7 @@ def test_what_differs_between_runs_is_said(measured, compare, change, said):
 
 
 class TestRefusesRuns:
-    @pytest.mark.parametrize("share", ["5", "0", "-5%", "100%", "5%%", "five", "nan"])
+    @pytest.mark.parametrize("share", ["5", "0%", "-5%", "100%", "five"])
     def test_for_a_change_that_is_no_share(self, share, compare):
         answer = compare("a", "b", f"--at-least={share}")
         assert_refused(answer)

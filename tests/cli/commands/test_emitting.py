@@ -1,12 +1,11 @@
-"""A folder of scripts is written whole, or nothing of it stays."""
+"""A folder of scripts is new or empty."""
 
-import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from pyscale.commands.emitting import refuse_unusable, write_scripts
+from pyscale.commands.emitting import refuse_full, write_scripts
 from pyscale.errors import UserError
 from refusals import refused
 
@@ -27,11 +26,11 @@ def test_scripts_fill_a_new_or_empty_folder_and_those_of_shells_run(tmp_path, th
 def test_a_file_and_a_folder_that_holds_something_are_left_alone(tmp_path):
     (tmp_path / "mine").touch()
     with refused(UserError):
-        refuse_unusable(tmp_path / "mine")
+        refuse_full(tmp_path / "mine")
     with refused(UserError):
-        refuse_unusable(tmp_path / "mine" / "below")
+        write_scripts(tmp_path / "mine" / "below", TEXTS)
     with refused(UserError):
-        write_scripts(tmp_path, TEXTS)
+        refuse_full(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
@@ -40,22 +39,3 @@ def test_a_folder_that_may_not_be_written_is_refused():
     with refused(UserError) as refusal:
         write_scripts(Path("/proc/scripts"), TEXTS)
     assert "\n" not in str(refusal.value)
-
-
-@pytest.mark.parametrize("there", [True, False])
-def test_a_full_disk_leaves_nothing_behind(tmp_path, there, monkeypatch):
-    folder = tmp_path / "scripts"
-    if there:
-        folder.mkdir()
-    write = Path.write_text
-
-    def full(path, text, **options):
-        if path.name == "submit.sh":
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        return write(path, text, **options)
-
-    monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(OSError, match="No space left"):
-        write_scripts(folder, TEXTS)
-    assert folder.exists() == there
-    assert [str(path) for path in tmp_path.rglob("*") if path != folder] == []

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from mockruns import PIPELINE, carry_out, plan_of, small_movie
-from pyscale.evaluation.runreport import report_run
+from pyscale.evaluation.results import report_run
 from pyscale.store.folder import RunFolder
 
 pytestmark = pytest.mark.slow

@@ -76,26 +76,6 @@ def test_runs_are_listed_with_the_newest_first(capsys, make_run):
     assert "unreadable" in shown[2]
 
 
-def test_the_speedup_is_of_all_stages_at_the_n_that_is_advised_for_each(capsys, make_run):
-    run = make_run("20260101T000000Z-aaaa")
-    run.report.mkdir()
-    results = run.report / "benchmark_results_aggregated.csv"
-
-    def best(*rows):
-        results.write_text("\n".join(["stage,workers,wall_s,invalid,scaling", *rows]))
-        (row,) = json.loads(answer_of(capsys, "pyscale", "runs", "--json").out)
-        return row["best"]
-
-    rows = ["segment,1,8,false,", "track,1,2,false,", "segment,2,4,false,"]
-    assert best(*rows, "track,2,4,false,", "track,4,,,") == "1.67x as advised"
-    assert best(*rows, "track,2,1,false,") == "2.00x at N = 2"
-    assert best("segment,1,8,false,", "segment,2,9,false,") == "N = 1"
-    # Of other work there is no speedup.
-    assert best(rows[0], "segment,4,1,true,", "segment,2,5,false,strong") == "1.60x at N = 2"
-    assert best("segment,1,8,true,", "segment,2,4,false,") == ""
-    assert best("segment,1,8,false,weak", "segment,2,4,false,weak") == ""
-
-
 def test_without_runs_the_folder_is_named(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "no runs in runs" in answer_of(capsys, "pyscale", "runs").err

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyscale.doctor import containers
+from pyscale.doctor.stages import containers, images
 from pyscale.images.catalog import catalog
 from pyscale.images.content import content_sha256
 from pyscale.images.lockfile import ImageFolder
@@ -10,15 +10,15 @@ from pyscale.images.lockfile import ImageFolder
 
 def test_a_machine_without_container_program_says_how_to_get_one(plan, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    found, *_ = containers.containers(plan(runtime="apptainer"))
+    found, *_ = containers(plan(runtime="apptainer"))
     assert (found.code, found.status) == ("container.engine", "problem")
     assert "load its module" in found.do
-    assert list(containers.containers(plan(runtime="native"))) == []
+    assert list(containers(plan(runtime="native"))) == []
 
 
 @pytest.fixture
 def look(plan):
-    return lambda: {one.where: one for one in containers.images(plan(runtime="apptainer"))}
+    return lambda: {one.where: one for one in images(plan(runtime="apptainer"))}
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from mockexecutor import MockEnd, MockExecutor
 from mockruns import PIPELINE, carried_out, carry_out, plan_of, small_movie
-from pyscale.evaluation.runreport import report_run
+from pyscale.evaluation.results import report_run
 from pyscale.planning.grid import unfolded
 from pyscale.planning.suite import load_suite
 from pyscale.store.folder import RunFolder
