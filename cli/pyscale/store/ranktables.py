@@ -81,7 +81,9 @@ def reconstruction_rows(
     deviations = _deviations(records.get("check"))
     for record, of_rank in _rank_rows(trial, tasks, records, ("device",)):
         found = _only(record.result, Reconstruction)
-        of_rank.update({name: trial.params.get(name) for name in ("problem", "size_px")})
+        made = not trial.params.get("image")
+        size_px = trial.params.get("size_px") if made else found and found.shape[-1]
+        of_rank |= {"problem": trial.params.get("problem"), "size_px": size_px}
         if found is None or record.state == "failed":
             yield of_rank
             continue

@@ -25,6 +25,14 @@ class ReconstructParams(StageParams):
         "tomography_2d by parallel beams, or tomography_3d by cone beams",
     )
     size_px: int = Field(256, ge=32, description="Height and width of the image, and its depth")
+    height_px: int | None = Field(
+        None, ge=32, description="Height of a colour image that is size_px wide; none is as high"
+    )
+    image: Path | None = Field(
+        None,
+        description="Image of your own in place of the made one, cropped to multiples of 8 px: for "
+        "tomography_3d the planes of a file, else its first frame; size_px is not read then",
+    )
     operators: int = Field(
         8, ge=1, description="Parts of the physics that ranks share: blurs, or groups of angles"
     )
@@ -50,6 +58,9 @@ class ReconstructParams(StageParams):
     tile_px: int = Field(448, ge=16, description="Length of a tile, without its margin")
     overlap_px: int = Field(32, ge=0, description="Margin of a tile on each side")
     tiles_at_once: int = Field(1, ge=1, description="Tiles in one call of the denoiser")
+    idle_ranks: bool = Field(
+        False, description="Start more ranks than tiles: those without one wait for the others"
+    )
     whole_at_one: bool = Field(
         True, description="Let one rank denoise the whole image, as published; several ranks cut it"
     )
@@ -61,12 +72,17 @@ class ReconstructParams(StageParams):
 
     @model_validator(mode="after")
     def _fit_each_other(self) -> ReconstructParams:
-        for name in ("size_px", "tile_px", "overlap_px"):
-            if getattr(self, name) % STEP_PX:
+        for name in ("size_px", "height_px", "tile_px", "overlap_px"):
+            if (getattr(self, name) or 0) % STEP_PX:
                 raise ValueError(
                     f"{name} {getattr(self, name)} is not a multiple of {STEP_PX}, by which the "
                     "denoiser shrinks an image: use one that is"
                 )
+        if self.height_px is not None and (self.image or self.problem != "colour_deblur"):
+            raise ValueError(
+                "height_px is only for the made image of colour_deblur: leave it out, or leave "
+                "image out"
+            )
         if self.projector == "astra" and self.problem != "tomography_3d":
             raise ValueError(
                 "projector astra is only for the cone beams of tomography_3d, not for "
@@ -113,6 +129,7 @@ def method(params: ReconstructParams, _device: Device) -> Method:
     )
 
 
-def weights_file(params: ReconstructParams) -> Surroundings:
-    """Name the file of weights, where one is given."""
-    return Surroundings(files=() if params.weights is None else (params.weights,))
+def files_of(params: ReconstructParams) -> Surroundings:
+    """Name the files of weights and of the image, where they are given."""
+    given = (params.weights, params.image)
+    return Surroundings(files=tuple(file for file in given if file is not None))

@@ -6,9 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from pyscale_stages.reconstruct.ownimage import Pixels, lengths_of, own_image
 from pyscale_stages.reconstruct.params import ReconstructParams
-
-Pixels = NDArray[np.float32]
 
 SHAPES = 28
 """Discs and boxes of the colour image, each over those before it."""
@@ -52,13 +51,16 @@ HEAD_3D = (
 def phantom(params: ReconstructParams, seed: int) -> torch.Tensor:
     """Make the image of a problem, (1, channels, *lengths) from 0 to 1, on the CPU."""
     size = params.size_px
-    if params.problem == "colour_deblur":
-        pixels = _colour_image(size, seed)
+    if params.image is not None:
+        pixels = own_image(params)
+    elif params.problem == "colour_deblur":
+        height, width = lengths_of(params)
+        pixels = _colour_image(max(height, width), seed)[:, :height, :width]
     elif params.problem == "tomography_2d":
         pixels = _head_2d(size)[None]
     else:
         pixels = _head_3d(size)[None]
-    return torch.from_numpy(pixels[None])
+    return torch.from_numpy(np.ascontiguousarray(pixels[None]))
 
 
 def _colour_image(size: int, seed: int) -> Pixels:

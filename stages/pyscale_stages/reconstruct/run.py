@@ -77,12 +77,8 @@ def run(task: Task[ReconstructParams]) -> None:
         place = Place(spec.rank, spec.ranks, node_name())
         with task.span("model_load"):
             ready = _ready(task, params, group, place)
-        if group.number == 0 and (idle := group.count - params.operators) > 0:
-            task.warn(
-                f"{group.count} ranks share {params.operators} operators, so {idle} of them wait "
-                "while the others compute the gradient: use fewer ranks, or more operators",
-                "idle-ranks",
-            )
+        if group.number == 0:
+            _warn_of_idle_ranks(task, group.count, params.operators, ready.grid.tiles)
         with told(place, params):
             solved = _solved(task, params, group, ready)
     task.add_sample(_record(task, params, ready, solved))
@@ -93,6 +89,19 @@ def run(task: Task[ReconstructParams]) -> None:
             write_image(task, solved.image)
         task.write_window((spec.rank, spec.rank + 1), spec.ranks)
     task.count(frames=int(spec.rank == 0))
+
+
+def _warn_of_idle_ranks(task: Task, ranks: int, operators: int, tiles: int) -> None:
+    for count, shared, computed in (
+        (operators, "operators", "compute the gradient"),
+        (tiles, "tiles", "denoise"),
+    ):
+        if ranks > count:
+            task.warn(
+                f"{ranks} ranks share {count} {shared}, so {ranks - count} of them wait while the "
+                f"others {computed}: use fewer ranks, or more {shared}",
+                "idle-ranks",
+            )
 
 
 def _ready(task: Task, params: ReconstructParams, group: Group, place: Place) -> Ready:

@@ -6,17 +6,17 @@ from pyscale_stages.contract import Resources, Stage
 from pyscale_stages.declaration import Image
 from pyscale_stages.libraries import OF_EXTRA
 from pyscale_stages.reconstruct.needs import NEEDS
-from pyscale_stages.reconstruct.params import IMAGE, ReconstructParams, method, weights_file
+from pyscale_stages.reconstruct.params import IMAGE, ReconstructParams, files_of, method
 from pyscale_stages.reconstruction import Reconstruction
 from pyscale_stages.registry import later
 
 
 def refuse_ranks(params: ReconstructParams, ranks: int) -> None:
     """Refuse more ranks than the image has tiles."""
+    from pyscale_stages.reconstruct.ownimage import lengths_of
     from pyscale_stages.reconstruct.tiles import grid_of
 
-    dims = 3 if params.problem == "tomography_3d" else 2
-    grid_of((1, *[params.size_px] * dims), params, ranks)
+    grid_of((1, *lengths_of(params)), params, ranks)
 
 
 STAGE = Stage(
@@ -50,7 +50,7 @@ STAGE = Stage(
     ),
     modules=("torch", "torchvision", "deepinv", "tifffile"),
     folders=("ranks",),
-    surroundings=weights_file,
+    surroundings=files_of,
     work="shared",
     refuse_workers=refuse_ranks,
     data=("phantom",),

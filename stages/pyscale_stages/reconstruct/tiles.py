@@ -68,7 +68,7 @@ class Grid:
 
 
 def grid_of(shape: Sequence[int], params: ReconstructParams, ranks: int) -> Grid:
-    """Cut an image for so many ranks, each of which must have a tile."""
+    """Cut an image for so many ranks, each of which must have a tile unless some may idle."""
     lengths = tuple(shape[1:])
     if ranks == 1 and params.whole_at_one:
         return Grid(tuple((Cut(0, length, 0, length),) for length in lengths), None, 0, ranks)
@@ -82,10 +82,10 @@ def grid_of(shape: Sequence[int], params: ReconstructParams, ranks: int) -> Grid
     grid = Grid(
         tuple(_cuts(length, tile_px, overlap_px) for length in lengths), tile_px, overlap_px, ranks
     )
-    if grid.tiles < ranks:
+    if grid.tiles < ranks and not params.idle_ranks:
         raise BadInput(
             f"{ranks} ranks cannot share the {grid.tiles} tiles of {tile_px} px of an image of "
-            f"{size} pixels: start at most {grid.tiles} ranks, or lower tile_px"
+            f"{size} pixels: start at most {grid.tiles} ranks, lower tile_px, or set idle_ranks"
         )
     return grid
 
