@@ -100,8 +100,11 @@ ABOUT_THE_RUN = Measured(
     stamps={
         "node1": {
             "kernel": "Linux 6.1",
+            "kernel_version": "#1 SMP 2026",
+            "open_files": [1024, 4096],
+            "gpus": [{"bus_id": "0000:02:00.0"}, {"bus_id": "0000:03:00.0"}],
             "cpu": {"model": "Xeon", "cores": 32, "architecture": "x86_64"},
-            "memory": {"total_bytes": 256 * 2**30},
+            "memory": {"total_bytes": 256 * 2**30, "used_bytes": 2**30},
         }
     },
 )

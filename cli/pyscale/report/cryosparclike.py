@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import polars as pl
@@ -50,6 +50,7 @@ class BenchmarkData(Record):
     )
     test_info: dict[str, JsonValue]
     gpu_name: str | None = None
+    gpu_bus_id: str | None = None
 
     @property
     def as_json(self) -> str:
@@ -97,7 +98,8 @@ def benchmark_files(tests: pl.DataFrame, measured: Measured) -> dict[str, Benchm
         own = right.filter(pl.col("node").eq_missing(node))
         files = {("fs", "storage"): _of_storage(own, measured.movies)}
         files["cpu", "decompress"] = _of_decoding(own)
-        files |= {("gpu" + which, "kernels"): told for which, told in _of_gpus(own)}
+        gpus = measured.stamps.get(str(node), {}).get("gpus", ())
+        files |= {("gpu" + which, "kernels"): told for which, told in _of_gpus(own, gpus)}
         for (name, stage), told in files.items():
             if told["timings"]:
                 params = place | measured.params.get(stage, {}) | told.pop("job_params", {})
@@ -133,7 +135,9 @@ def _of_decoding(own: pl.DataFrame) -> dict[str, Any]:
     return {"timings": {name: walls[test] for name, test in CODECS.items() if test in walls}}
 
 
-def _of_gpus(own: pl.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
+def _of_gpus(
+    own: pl.DataFrame, gpus: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """What each GPU of a node did, numbered where there are several."""
     kernels = own.filter(pl.col("kind") == "kernels", pl.col("device").is_not_null())
     devices = kernels["device"].unique(maintain_order=True).to_list()
@@ -147,7 +151,9 @@ def _of_gpus(own: pl.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
         # Without its number among the GPUs of its name.
         named = re.sub(r" #\d+$", "", device)
         which = "" if len(devices) == 1 else f"_{number}"
-        yield which, {"timings": timings, "gpu_name": named}
+        # Which of the stamp it is, is known where the tests used all of them.
+        place = gpus[number].get("bus_id") if len(gpus) == len(devices) else None
+        yield which, {"timings": timings, "gpu_name": named, "gpu_bus_id": place}
 
 
 def _test_info(measured: Measured, node: str) -> dict[str, Any]:
@@ -156,13 +162,18 @@ def _test_info(measured: Measured, node: str) -> dict[str, Any]:
     told = {
         "platform_node": node,
         "platform_release": str(stamp.get("kernel", "")).removeprefix("Linux "),
+        "platform_version": stamp.get("kernel_version"),
         "platform_architecture": cpu.get("architecture"),
         "cpu_model": cpu.get("model"),
         "physical_cores": cpu.get("cores"),
         **{
             f"{which}_memory": f"{memory[f'{which}_bytes'] / GIB:.2f}GB"
-            for which in ("total", "available")
+            for which in ("total", "available", "used")
             if memory.get(f"{which}_bytes") is not None
+        },
+        **{
+            f"ofd_{which}_limit": limit
+            for which, limit in zip(("soft", "hard"), stamp.get("open_files") or (), strict=False)
         },
     }
     return {

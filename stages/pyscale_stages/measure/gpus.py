@@ -35,6 +35,11 @@ class Gpu(Record):
 
     name: str | None
     uuid: str | None
+    bus_id: str | None = Field(None, description="Place on the PCI bus")
+    pcie_generation: int | None = Field(
+        None, description="Of the fastest PCIe link that GPU and slot can have together"
+    )
+    pcie_lanes: int | None = Field(None, description="Of the widest such link")
     memory_bytes: int | None
     driver: str | None
     cuda: str | None = Field(description="Newest CUDA version that the driver supports")
@@ -111,6 +116,7 @@ def _described(nvml: Any, handle: Any) -> Gpu:
             return None  # Not supported by this GPU or not permitted to this user.
 
     memory = told(nvml.nvmlDeviceGetMemoryInfo, handle)
+    pci = told(nvml.nvmlDeviceGetPciInfo_v3, handle)
     cuda = told(nvml.nvmlSystemGetCudaDriverVersion_v2)
     power_mw = told(nvml.nvmlDeviceGetPowerManagementLimit, handle)
     ecc = told(nvml.nvmlDeviceGetEccMode, handle)
@@ -119,6 +125,10 @@ def _described(nvml: Any, handle: Any) -> Gpu:
     return Gpu(
         name=told(nvml.nvmlDeviceGetName, handle),
         uuid=told(nvml.nvmlDeviceGetUUID, handle),
+        bus_id=pci and pci.busId,
+        # An idle GPU slows its link down, so that the current one tells of the moment alone.
+        pcie_generation=told(nvml.nvmlDeviceGetMaxPcieLinkGeneration, handle),
+        pcie_lanes=told(nvml.nvmlDeviceGetMaxPcieLinkWidth, handle),
         memory_bytes=memory and int(memory.total),
         driver=told(nvml.nvmlSystemGetDriverVersion),
         cuda=cuda and cuda_version(cuda),

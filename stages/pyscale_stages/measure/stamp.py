@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -85,6 +86,7 @@ class Memory(Record):
 
     total_bytes: int
     available_bytes: int = Field(description="At the moment of the stamp")
+    used_bytes: int | None = Field(None, description="Likewise; caches are neither")
     swap_total_bytes: int
     swap_used_bytes: int
     transparent_hugepages: str = Field(description="`always`, `madvise` or `never`")
@@ -98,6 +100,10 @@ class Stamp(Record):
     node: str = Field(description="Slurm's name of the node in a job, else the host's")
     machine: str = Field(description="Maker and model, or the hypervisor's; empty if not told")
     kernel: str
+    kernel_version: str = Field("", description="Its build, as `uname -v` says it")
+    open_files: tuple[int, int] | None = Field(
+        None, description="Files that the process may have open: soft and hard limit"
+    )
     operating_system: str = Field(description="In an image: the image's")
     libc: str
     python: str
@@ -134,6 +140,8 @@ def take(paths: Iterable[Path] = ()) -> Stamp:
         node=node_name(),
         machine=" ".join(filter(None, maker)),
         kernel=f"{platform.system()} {platform.release()}",
+        kernel_version=platform.version(),
+        open_files=resource.getrlimit(resource.RLIMIT_NOFILE),
         operating_system=_operating_system(),
         libc=_libc(),
         python=platform.python_version(),
@@ -190,6 +198,7 @@ def _memory() -> Memory:
     return Memory(
         total_bytes=memory.total,
         available_bytes=memory.available,
+        used_bytes=memory.used,
         swap_total_bytes=swap.total,
         swap_used_bytes=swap.used,
         # The kernel lists all choices, with the chosen one in brackets.

@@ -2,8 +2,11 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +20,9 @@ def test_it_describes_this_machine_in_plain_json(frames):
     assert found.cpu.model in found.label
     assert found.memory.total_bytes >= found.memory.available_bytes > 0
     assert found.clock_source
+    assert found.kernel_version == os.uname().version
+    assert found.memory.used_bytes > 0
+    assert found.open_files == resource.getrlimit(resource.RLIMIT_NOFILE)
     assert found.filesystems[0].path == frames
     found = stamp.collect([frames])
     assert json.loads(json.dumps(found)) == found
@@ -44,6 +50,36 @@ def test_only_named_variables_leave_the_environment_and_what_the_launcher_said(m
     monkeypatch.setenv(stamp.COMMIT_VARIABLE, "c0ffee")
     assert stamp.take().image_sha256 == "ab" * 32
     assert stamp.take().git_commit == "c0ffee"
+
+
+class Nvml:
+    """Tells of one GPU its name and its link, and of the rest that it is not supported."""
+
+    class NVMLError(Exception):
+        pass
+
+    def __getattr__(self, name):
+        told = {
+            "nvmlDeviceGetCount": lambda: 1,
+            "nvmlDeviceGetHandleByIndex": lambda index: index,
+            "nvmlDeviceGetName": lambda _handle: "H100",
+            "nvmlDeviceGetPciInfo_v3": lambda _handle: SimpleNamespace(busId="0000:02:00.0"),
+            "nvmlDeviceGetMaxPcieLinkGeneration": lambda _handle: 5,
+            "nvmlDeviceGetMaxPcieLinkWidth": lambda _handle: 16,
+        }
+        if not name.startswith("nvml"):
+            return 0
+        return told.get(name, self._refuse)
+
+    def _refuse(self, *_arguments):
+        raise self.NVMLError("Not Supported")
+
+
+def test_a_gpu_has_its_place_on_the_bus_and_its_link_and_nothing_that_is_not_told(monkeypatch):
+    monkeypatch.setattr(gpus, "opened_nvml", lambda: nullcontext(Nvml()))
+    (found,) = gpus.describe_gpus()
+    assert (found.bus_id, found.pcie_generation, found.pcie_lanes) == ("0000:02:00.0", 5, 16)
+    assert (found.name, found.memory_bytes, found.ecc) == ("H100", None, None)
 
 
 def test_a_gpu_that_cannot_be_described_is_said(monkeypatch):
