@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from pyscale_stages.task import Task
 from pyscale_stages.timing import Bottleneck, Timing
 
 RESIDENCY = "residency.parquet"
+DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 _TYPES = {
     WORKER: pl.Int64,
     "test": pl.String,
@@ -73,10 +75,13 @@ class Proof:
         return counts
 
 
-def prepare(files: Sequence[Path], mode: Mode) -> Proof:
+def prepare(files: Sequence[Path], mode: Mode, *, drop_caches: bool = False) -> Proof:
     """Drive files out of the page cache, also for direct reads, or read them in; then look."""
     if mode == "warm":
         return Proof(mode, tuple(_warmed(path) for path in files))
+    if drop_caches:
+        os.sync()
+        DROP_CACHES.write_text("1")
     return Proof(mode, pagecache.evict_all(files))
 
 

@@ -35,7 +35,9 @@ def measure_metadata(book: Book, folder: Path, repeat: int) -> None:
     with book.task.span("compute"):
         looked_at = _each(shuffled, os.stat)
         listed_s = _listed_s(folder, len(paths))
-        proof = prepare([Path(path) for path in shuffled], "cold")
+        proof = prepare(
+            [Path(path) for path in shuffled], "cold", drop_caches=book.params.drop_caches
+        )
     with book.task.span("read"):
         read = _each(shuffled, _read)
     with book.task.span("compute"):

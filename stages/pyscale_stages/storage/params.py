@@ -13,6 +13,7 @@ from pyscale_stages.movieformats.codecs import CODECS, Codec, MovieFormat
 from pyscale_stages.movieformats.counting import Camera
 
 Mode = Literal["cold", "warm", "direct"]
+Order = Literal["sequential", "random"]
 Positive = Annotated[int, Field(ge=1)]
 
 PUBLISHED_STACK_BYTES = 50_000 * 256**2 * 4
@@ -46,6 +47,11 @@ class StorageParams(StageParams):
         description="Folder, often of a local SSD, that the stack is also copied to and read from; "
         "None omits that test",
     )
+    own_data: Path | None = Field(
+        None,
+        description="Folder of movies (.tif, .eer, .mrc) and particle stacks (.mrcs) of your own, "
+        "read in place and never written; their times stand beside those of the made files",
+    )
     movie_formats: tuple[MovieFormat, ...] = Field(
         ("tiff", "mrc", "eer"), description="Formats of the movies"
     )
@@ -69,6 +75,16 @@ class StorageParams(StageParams):
         min_length=1,
         description="Reading of files: 'cold' after evicting them from this node's page cache, "
         "'warm' from it, 'direct' past it by O_DIRECT",
+    )
+    orders: tuple[Order, ...] = Field(
+        ("sequential", "random"),
+        min_length=1,
+        description="Orders in which particles are read",
+    )
+    drop_caches: bool = Field(
+        False,
+        description="Before cold reads also `sync; echo 1 > /proc/sys/vm/drop_caches`, which "
+        "empties the page cache of the whole node and needs root",
     )
     block_bytes: int = Field(
         1 << 20, ge=4096, multiple_of=4096, description="Bytes of a read call in sequential reads"

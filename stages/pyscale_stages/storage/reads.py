@@ -55,7 +55,8 @@ def timed_read(
     done: Read | str = why_not_direct(files.files[0]) if direct else ""
     if not done:
         with book.task.span("compute"):
-            proof = prepare(files.files, case.mode)
+            dropping = book.params.drop_caches
+            proof = prepare(files.files, case.mode, drop_caches=dropping)
         with book.task.span("read"):
             done = read()
         if direct and proof.all_cold and resident_bytes(files.files) > 0:
@@ -85,7 +86,7 @@ def read_sequentially(book: Book, case: Case, files: FileSet) -> None:
 
 def read_at_random(book: Book, case: Case, stack: Stack) -> None:
     """Read every particle once, in an order drawn anew for each repeat."""
-    length_bytes = book.params.particle_bytes
+    length_bytes = stack.pieces[0].length_bytes
     order = random_order(book, case, stack)
     pieces = [stack.pieces[index] for index in order]
     reader = Reader(length_bytes, direct=case.mode == "direct")

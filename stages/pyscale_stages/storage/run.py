@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ import numpy as np
 import tifffile  # noqa: F401 - as above
 
 from pyscale_stages.atomic import flush_to_disk
+from pyscale_stages.errors import BadInput
 from pyscale_stages.machine import timingtable
 from pyscale_stages.machine.place import (
     filesystem_versions,
@@ -28,10 +30,19 @@ from pyscale_stages.machine.place import (
 )
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.movieformats.codecs import MovieFormat
-from pyscale_stages.storage.book import RESIDENCY, Book, Case, FileSet, prepare, residency_table
+from pyscale_stages.storage.book import (
+    DROP_CACHES,
+    RESIDENCY,
+    Book,
+    Case,
+    FileSet,
+    prepare,
+    residency_table,
+)
 from pyscale_stages.storage.metadata import measure_metadata
+from pyscale_stages.storage.ownfiles import OWN, own_files
 from pyscale_stages.storage.parallel import read_in_parallel
-from pyscale_stages.storage.params import LOWER, StorageParams, room_bytes
+from pyscale_stages.storage.params import LOWER, Order, StorageParams, room_bytes
 from pyscale_stages.storage.reading import Reader
 from pyscale_stages.storage.reads import read_at_random, read_sequentially, verified
 from pyscale_stages.storage.testfiles import Stack, write_movies, write_stack
@@ -40,6 +51,8 @@ from pyscale_stages.timing import Timing
 
 NO_CACHE = "no cache_folder was given under stages.storage"
 COPY = "particle_cache_copy"
+Reads = Callable[[Book, Case, Stack], None]
+BY_ORDER: dict[Order, Reads] = {"sequential": read_sequentially, "random": read_at_random}
 
 merge = partial(timingtable.merge, others=(RESIDENCY,))
 """The tables of all workers one below the other."""
@@ -56,7 +69,10 @@ class Bench:
     """Work folder in the cache folder."""
     movies: dict[MovieFormat, FileSet]
     stacks: dict[str, Stack] = field(default_factory=dict)
-    """The stack of this repeat: as `particle` in the place, as `cache` its copy."""
+    """The stack of this repeat: as `particle` in the place, as `cache` its copy, as `own` the
+    user's."""
+    own: dict[MovieFormat, FileSet] = field(default_factory=dict)
+    """Movies of the user's own."""
 
 
 def run(task: Task[StorageParams]) -> None:
@@ -64,6 +80,7 @@ def run(task: Task[StorageParams]) -> None:
     params = task.params
     book = Book(task, params)
     place, cache = _folders(task, params)
+    _refuse_no_drop(params)
     _describe(book, place, cache)
     scratch = partial(scratch_folder, stage=task.stage.name, warn=task.warn)
     with ExitStack() as stack:
@@ -76,7 +93,8 @@ def run(task: Task[StorageParams]) -> None:
                 kind: write_movies(book, folder / kind, kind)
                 for kind in task.progress(kinds, len(kinds), "writing movies")
             }
-        bench = Bench(book, folder, cache_folder, movies)
+            own, own_stack = own_files(params.own_data)
+        bench = Bench(book, folder, cache_folder, movies, own_stack, own)
         tests = [test for repeat in range(params.repeats) for test in _tests_of(bench, repeat)]
         for test in task.progress(tests, len(tests), "measuring storage"):
             test()
@@ -94,6 +112,14 @@ def _folders(task: Task, params: StorageParams) -> tuple[Path, Path | None]:
         needed[cache] = needed.get(cache, 0) + params.stack_bytes
     refuse_lack_of_space(needed, LOWER)
     return place, cache
+
+
+def _refuse_no_drop(params: StorageParams) -> None:
+    if params.drop_caches and not os.access(DROP_CACHES, os.W_OK):
+        raise BadInput(
+            f"drop_caches writes into {DROP_CACHES}, which this user may not: run as root, or "
+            "leave it out; files are driven out of the page cache one by one all the same"
+        )
 
 
 def _describe(book: Book, place: Path, cache: Path | None) -> None:
@@ -126,7 +152,6 @@ def _tests_of(bench: Bench, repeat: int) -> list[Callable[[], None]]:
 
 def _reading_tests(bench: Bench, repeat: int) -> Iterator[Callable[[], None]]:
     book, params = bench.book, bench.book.params
-    Reads = Callable[[Book, Case, Stack], None]  # noqa: N806 - a type
 
     def of_stack(read: Reads, case: Case, where: str = "particle") -> Callable[[], None]:
         # Which files these are is known only when they are written in this repeat.
@@ -134,13 +159,15 @@ def _reading_tests(bench: Bench, repeat: int) -> Iterator[Callable[[], None]]:
 
     yield partial(measure_metadata, book, bench.folder / "small", repeat)
     for mode in params.modes:
-        for kind, files in bench.movies.items():
-            case = Case(f"movie_read_{kind}", mode, repeat)
-            yield partial(read_sequentially, book, case, files)
-        for where in ("particle", *(["cache"] if bench.cache is not None else [])):
-            case = Case(f"{where}_sequential_read", mode, repeat)
-            yield of_stack(read_sequentially, case, where)
-            yield of_stack(read_at_random, replace(case, name=f"{where}_random_read"), where)
+        for name, movies in (("movie", bench.movies), ("own_movie", bench.own)):
+            for kind, files in movies.items():
+                case = Case(f"{name}_read_{kind}", mode, repeat)
+                yield partial(read_sequentially, book, case, files)
+        cache = ["cache"] if bench.cache is not None else []
+        for where in ("particle", *cache, *bench.stacks.keys() & {OWN}):
+            for order in params.orders:
+                case = Case(f"{where}_{order}_read", mode, repeat)
+                yield of_stack(BY_ORDER[order], case, where)
         for readers in dict.fromkeys(params.readers):
             yield of_stack(read_in_parallel, Case("parallel_read", mode, repeat, readers))
 
@@ -165,7 +192,7 @@ def _copied(book: Book, stack: Stack, folder: Path, repeat: int) -> Stack:
         old.unlink()
     copies = replace(stack, folder=folder, files=tuple(folder / f.name for f in stack.files))
     with book.task.span("compute"):
-        proof = prepare(stack.files, "cold")
+        proof = prepare(stack.files, "cold", drop_caches=book.params.drop_caches)
         book.prove(COPY, repeat, 1, proof)
     copy_s = flush_s = 0.0
     with book.task.span("write"):

@@ -11,9 +11,12 @@ from pyscale_stages.timing import TIMINGS, Timing
 
 
 def surroundings(params: StorageParams) -> Surroundings:
-    """The cache folder, which an image must be given to write into."""
-    folder = params.cache_folder
-    return Surroundings(written=() if folder is None else (folder.expanduser(),))
+    """The cache folder, which an image must be given to write into, and data to read."""
+    cache, own = params.cache_folder, params.own_data
+    return Surroundings(
+        written=() if cache is None else (cache.expanduser(),),
+        files=() if own is None else (own.expanduser(),),
+    )
 
 
 STAGE = Stage(

@@ -106,7 +106,7 @@ def tag(row: Row) -> str:
     return ABSENT if explained is None else explained.text
 
 
-READS = ("particle_sequential", "particle_random", "parallel", "cache", "movie")
+READS = ("particle_sequential", "particle_random", "parallel", "cache", "movie", "own")
 """Beginnings of the names of tests that read, in the report's order."""
 PROCESSOR = "CPU"
 MOST_BENCHES = 4
