@@ -17,7 +17,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,10 +28,9 @@ import torch
 from paired import seconds
 from pyscale.analysis.intervals import ratio_interval
 from pyscale_stages.ranks.group import Group, joined
-from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.device import prepared
-from pyscale_stages.reconstruct.iterate import Solver, solver_of, timed_iterations
+from pyscale_stages.reconstruct.iterate import Components, Solver, solver_of, timed_iterations
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import Problem, problem_of
 from pyscale_stages.reconstruct.tiles import grid_of
@@ -66,12 +65,12 @@ Block = tuple[dict[str, float], torch.Tensor]
 class Noted(Components):
     """A clock that remembers which components it has timed."""
 
-    entered: tuple[Component, ...] = ()
+    entered: tuple[str, ...] = ()
 
-    def enter(self, component: Component) -> None:
+    def timed(self, part: str) -> AbstractContextManager[None]:
         """Begin a component."""
-        self.entered += (component,)
-        super().enter(component)
+        self.entered += (part,)
+        return super().timed(part)
 
 
 def main() -> int:

@@ -43,8 +43,8 @@ def main(rank, meeting):
 
     from pyscale_stages.errors import StageError
     from pyscale_stages.ranks.group import joined
-    from pyscale_stages.reconstruct.clock import Components
     from pyscale_stages.reconstruct.context import TimedContext
+    from pyscale_stages.reconstruct.iterate import Components
 
     torch.set_num_threads(1)
     seen = {}

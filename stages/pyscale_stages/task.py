@@ -109,6 +109,15 @@ class Task(Generic[Params_co]):
             )
         return movie
 
+    def say_empty(self, movies: Sequence[Movie], window: tuple[int, int]) -> None:
+        """Refuse label movies without any cell; warn of a window without one."""
+        names = " and ".join(movie.path.name for movie in movies)
+        if window == (0, movies[0].n_frames):
+            raise BadInput(
+                f"no frame of {names} has a label: check the segmentation that wrote them"
+            )
+        self.warn(f"the frames {window[0]}:{window[1]} of {names} have no label", "empty-frames")
+
     def know_files(
         self, slot: str, files: Sequence[Path], chosen: Mapping[str, str] | None = None
     ) -> None:
@@ -249,13 +258,21 @@ class Task(Generic[Params_co]):
                 )
         self.quality.update(measures)
 
-    def warn(self, text: str, code: str = UNSORTED, *, doubts_result: bool = False) -> None:
+    def warn(
+        self,
+        text: str,
+        code: str = UNSORTED,
+        *,
+        doubts_result: bool = False,
+        once: bool = False,
+    ) -> None:
         """Record a sentence that the reader of the result must know, and say it now.
 
         `code`: by which warnings are counted. `doubts_result`: whether the result may be wrong for
-        it.
+        it. `once`: whether it is said only where it was not said before.
         """
-        self.warn_of(Warned(code=code, text=text, doubts_result=doubts_result))
+        if not once or all(said.text != text for said in self.warned):
+            self.warn_of(Warned(code=code, text=text, doubts_result=doubts_result))
 
     def warn_of(self, warning: Warned) -> None:
         """Record a warning that counts, and say it now where this window has enough of it."""

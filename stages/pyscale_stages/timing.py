@@ -1,7 +1,10 @@
-"""Timed calls of a computation, and of the tests of a machine."""
+"""Timed calls of a computation, of its parts, and of the tests of a machine."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -15,6 +18,53 @@ Bottleneck = Literal[
     "cpu", "memory", "gpu", "gpu_memory", "pcie", "allocation", "storage", "metadata"
 ]
 """Which part of a machine a test's speed most likely depends on."""
+
+
+class NestedTimes:
+    """Seconds by part: each moment counts once, for the innermost part that is open.
+
+    A part that begins inside another pauses it, at one reading of the clock that ends the one and
+    begins the other, so that nothing falls between them. A GPU is given work and answers at once:
+    it is waited for before each reading.
+
+    `wait`: returns when the device has done all that it was given.
+    """
+
+    def __init__(self, parts: Iterable[str], wait: Callable[[], None]) -> None:
+        self.wait = wait
+        self.seconds = dict.fromkeys(parts, 0.0)
+        self._open: list[str] = []
+        self._since = 0.0
+
+    @property
+    def current(self) -> str | None:
+        """The part that is being timed; None between them."""
+        return self._open[-1] if self._open else None
+
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        """Add a block to a part, without what is timed as another one in it."""
+        self._turn()
+        self._open.append(part)
+        try:
+            yield
+        finally:
+            self._turn()
+            self._open.pop()
+
+    def go_on_as(self, part: str) -> None:
+        """Count the rest of the innermost open part as time of another."""
+        if self._open:
+            self._turn()
+            self._open[-1] = part
+
+    def _turn(self) -> None:
+        """Give the innermost open part what has passed since the last reading."""
+        self.wait()
+        now = time.perf_counter()
+        if self._open:
+            self.seconds[self._open[-1]] += now - self._since
+        self._since = now
 
 
 class Timing(Sample):

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyscale_stages.errors import MissingPart, as_stage_error, short
+from pyscale_stages.errors import BadInput, MissingPart, as_stage_error, said_by, short
 from pyscale_stages.measure.gpus import cuda_version
 
 if TYPE_CHECKING:
@@ -109,6 +110,22 @@ def give_memory_back(device: torch.device) -> None:
     if device.type == "cuda":
         with torch.cuda.device(device):
             torch.cuda.empty_cache()
+
+
+def read_weights(path: Path, remedy: str, *, mapped: bool = False) -> dict[str, Any]:
+    """Read a network's weights on the CPU, executing nothing; `mapped` leaves them on the disk."""
+    import torch
+
+    try:
+        state: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
+    except Exception as error:  # pickle, zip and torch each have their own kinds
+        raise BadInput(
+            f"{path} is not readable as network weights{said_by(error)}: {remedy}, or copy this "
+            "one again"
+        ) from error
+    if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
+        raise BadInput(f"{path} holds no network weights: {remedy}")
+    return state
 
 
 _OPERATORS = ("nms", "qnms")

@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
@@ -109,48 +110,41 @@ class Trying:
             return True
         return False
 
-    def two_cells(self, objects: int | None = None, **changed: Any) -> dict[str, Any] | None:
-        """Run the stage on two frames of two cells that touch; None where that fails."""
-        import numpy as np
+    def small(self, objects: int | None = None, **changed: Any) -> None:
+        """Run the stage, with some parameters `changed`, on what is small, and tell what comes out.
 
-        from pyscale_stages.moviewriter import write_movie
-
-        cells = np.zeros((2, 32, 32), np.uint16)
-        for frame in range(2):
-            # One pixel on in each frame.
-            cells[frame, 4 + frame : 12 + frame, 4:12] = 1
-            cells[frame, 4 + frame : 12 + frame, 12:20] = 2
+        A stage of movies is given two frames of two cells that touch, in which it finds so many
+        `objects`.
+        """
+        self.step(f"run on a small input on {self.device}")
         with tempfile.TemporaryDirectory(prefix="pyscale-doctor-") as name:
-            movie = Path(name) / "cells.ome.tif"
-            write_movie(movie, cells, "TYX")
-            result = self.run("--input", str(movie), **changed)
-        if result is None:
-            return None
+            folder = Path(name)
+            of_movie = [slot for slot in self.stage.inputs if slot.required]
+            inputs = ["--input", str(_two_cells(folder))] if of_movie else []
+            result = self._result(folder, inputs, changed)
         found = result["counters"]["objects"]
-        if objects is not None and found != objects:
+        if result["error"] is not None:
+            self.refused("works", result["error"]["message"])
+        elif objects not in {None, found}:
             self.problem(
                 "works",
                 f"it finds {found} instead of {objects} objects in two frames of two cells",
                 how_to_install(self.stage.extra, again=True),
             )
-            return None
-        return result
+        else:
+            self.cuda_architecture()
+            self.ok("works", f"it ran on a small input on {self.device}")
 
-    def run(self, *inputs: str, **changed: Any) -> dict[str, Any] | None:
-        """Run the stage, with some parameters `changed`; None where it fails, and why is told."""
-        params = self.params.model_dump(mode="json") | changed
-        with tempfile.TemporaryDirectory(prefix="pyscale-doctor-") as name:
-            folder = Path(name)
-            (folder / "params.json").write_text(json.dumps(params), encoding="utf-8")
-            line = [self.stage.name, "run", *inputs]
-            line += ["--output", str(folder / "out"), "--params", str(folder / "params.json")]
-            line += ["--result", str(folder / "result.json"), "--device", self.device]
-            main([*line, "--threads", str(self.threads)], time.monotonic())
-            text = (folder / "result.json").read_text(encoding="utf-8")
-        result: dict[str, Any] = json.loads(text)
-        if result["error"] is not None:
-            self.refused("works", result["error"]["message"])
-            return None
+    def _result(
+        self, folder: Path, inputs: Sequence[str], changed: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        params = self.params.model_dump(mode="json") | dict(changed)
+        (folder / "params.json").write_text(json.dumps(params), encoding="utf-8")
+        line = [self.stage.name, "run", *inputs]
+        line += ["--output", str(folder / "out"), "--params", str(folder / "params.json")]
+        line += ["--result", str(folder / "result.json"), "--device", self.device]
+        main([*line, "--threads", str(self.threads)], time.monotonic())
+        result: dict[str, Any] = json.loads((folder / "result.json").read_bytes())
         return result
 
     def cuda_architecture(self) -> None:
@@ -174,6 +168,20 @@ class Trying:
                 f"{said}: it has no binary for the card and compiles at each start",
                 "install a build of torch that lists the card's architecture",
             )
+
+
+def _two_cells(folder: Path) -> Path:
+    """Write two frames of two cells that touch and move on by a pixel."""
+    import numpy as np
+
+    from pyscale_stages.moviewriter import write_movie
+
+    cells = np.zeros((2, 64, 64), np.uint16)
+    for frame in range(2):
+        cells[frame, 4 + frame : 12 + frame, 4:12] = 1
+        cells[frame, 4 + frame : 12 + frame, 12:20] = 2
+    write_movie(folder / "cells.ome.tif", cells, "TYX")
+    return folder / "cells.ome.tif"
 
 
 def ask(request: dict[str, Any], out: TextIO) -> None:

@@ -17,7 +17,7 @@ from stagetasks import Bench
 OF_LAPTRACK = {"laptrack", "pandas", "sklearn", "networkx"}
 OF_CELLPOSE = {"torch", "cellpose", "cv2", "numba"}
 OF_ANTS = {"ants", "matplotlib", "statsmodels"}
-ANYWHERE = {"IPython", "http.client", "rich", "scipy.stats"}
+ANYWHERE = {"IPython", "http.client", "rich"}
 """What no task here uses."""
 
 
@@ -49,6 +49,7 @@ def loaded_by(tmp_path, stage, verb, inputs, **params):
     ("stage", "verb", "params", "unused"),
     [
         ("register_denoise", "run", {"backend": "fft"}, OF_ANTS | {"pandas", "skimage"}),
+        ("register_denoise", "run", {"registration": False}, OF_ANTS | {"pandas", "skimage"}),
         ("register_denoise", "merge", {"backend": "fft"}, OF_ANTS | {"pywt", "scipy", "skimage"}),
         ("register_denoise", "check", {"backend": "fft"}, OF_ANTS | {"pywt", "scipy", "skimage"}),
         ("contact", "run", {}, {"pyclesperanto", "pandas"}),

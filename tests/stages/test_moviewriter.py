@@ -1,7 +1,5 @@
 """Frames that are written have their axes and pixels, and the same bytes each time."""
 
-import zlib
-
 import numpy as np
 import pytest
 import tifffile
@@ -26,14 +24,6 @@ def test_written_frames_have_the_axes_and_pixels_that_were_given(tmp_path, shape
     again = tmp_path / "again.ome.tif"
     write_pages(again, pixels.reshape(-1, 20, 24), shape, pixels.dtype)
     assert again.read_bytes() == path.read_bytes()
-
-
-def test_pages_that_are_compressed_already_give_the_same_file(tmp_path):
-    pixels = np.random.default_rng(0).integers(0, 60_000, (3, 20, 24), np.uint16)
-    write_pages(tmp_path / "raw.ome.tif", pixels, pixels.shape, pixels.dtype)
-    packed = [zlib.compress(page.tobytes(), 6) for page in pixels]
-    write_pages(tmp_path / "packed.ome.tif", packed, pixels.shape, pixels.dtype)
-    assert np.array_equal(tifffile.imread(tmp_path / "packed.ome.tif"), pixels)
 
 
 def test_axes_that_do_not_fit_are_refused(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 import tifffile
 
 from movingsquares import write_moving_squares
-from pyscale_stages.windows import read_window, same_bytes
+from pyscale_stages.windows import read_window
 from stagetasks import Bench
 
 
@@ -31,14 +31,3 @@ def test_windows_of_copies_of_one_movie_are_joined_and_of_two_movies_of_one_leng
     assert whole.inputs == read_window(first).inputs
     assert set(whole.inputs) == {"labels"}
     bench.refused("merge", first, of_other)
-
-
-def test_outputs_have_the_same_bytes_only_if_every_file_has(tmp_path):
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "one").write_bytes(b"1")
-        (tmp_path / name / "two").write_bytes(b"2")
-    assert same_bytes(tmp_path / "a", tmp_path / "b", ("one", "two"))
-    (tmp_path / "b" / "two").write_bytes(b"3")
-    assert not same_bytes(tmp_path / "a", tmp_path / "b", ("one", "two"))
-    assert same_bytes(tmp_path / "a", tmp_path / "b", ("one",))

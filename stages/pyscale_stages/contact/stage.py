@@ -26,7 +26,7 @@ def run(task: Task[ContactParams]) -> None:
     _load(task)
     tables = _measured(task, movies, window, on_device=on_device)
     if tables["cells"].is_empty():
-        _say_empty(task, movies, window)
+        task.say_empty(movies, window)
     task.count(frames=window[1] - window[0], objects=len(tables["contacts"]))
     with task.span("write"):
         write(task, tables)
@@ -74,11 +74,9 @@ def _measured(
                 for frame, types in cells.items()
                 if on_device and (capacity := pixels.capacity_for(types)) <= LARGEST_CAPACITY
             }
-        if on_device and len(capacities) < len(cells) and not task.warned:
-            task.warn(
-                f"frames of {LARGEST_CAPACITY} cells and more are measured by NumPy",
-                "crowded-frames",
-            )
+        if on_device and len(capacities) < len(cells):
+            said = f"frames of {LARGEST_CAPACITY} cells and more are measured by NumPy"
+            task.warn(said, "crowded-frames", once=True)
         needed = set(capacities.values()) - built
         if needed:
             with task.span("model_load"):
@@ -107,16 +105,6 @@ def _refuse_masks(movies: tuple[Movie, ...], frame: int, types: list[DenseLabels
                 f"{cells.area_px[largest]} pixels and is probably a mask: give every cell its own "
                 "label"
             )
-
-
-def _say_empty(task: Task, movies: tuple[Movie, ...], window: tuple[int, int]) -> None:
-    """Refuse a whole movie without any cell; warn of such a window, whose tables are empty."""
-    names = " and ".join(str(movie.path) for movie in movies)
-    if window == (0, movies[0].n_frames):
-        raise BadInput(
-            f"labels in {names} are empty in all frames: check the segmentation that wrote them"
-        )
-    task.warn(f"labels in {names} are empty in the frames {window[0]}:{window[1]}", "empty-frames")
 
 
 STAGE = Stage(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,6 @@ LIBRARY_ERRORS = (RuntimeError, ValueError)
 def run(task: Task[DecompressParams]) -> None:
     """Write a movie in each codec, and time how it is read and decoded."""
     params = task.params
-    results = Results(task)
     # The file of one codec and its decoded frames.
     sizes = [(params.camera(name).pixels, CODECS[name]) for name in params.codecs]
     needed = [pixels * (one.most_bytes_per_px + one.bytes_per_px) for pixels, one in sizes]
@@ -65,21 +63,18 @@ def run(task: Task[DecompressParams]) -> None:
                 name: write_movie_file(name, params.camera(name), task.spec.seed, folder)
                 for name in task.progress(params.codecs, len(params.codecs), "writing movies")
             }
-        _time_all(results, params, movies)
+        _time_all(task, params, movies)
     write_results(task, timings_table(task.of(Timing)))
 
 
-def _time_all(
-    results: Results, params: DecompressParams, movies: dict[CodecName, MovieFile]
-) -> None:
+def _time_all(task: Task, params: DecompressParams, movies: dict[CodecName, MovieFile]) -> None:
     """Do every repeat of every codec; each round holds each once, in a seeded random order."""
-    task = results.task
     counts = params.thread_counts(task.spec.threads)
     for name, movie in movies.items():
         for count in counts:
             if count > len(movie.sha256):
                 reason = f"{plural(len(movie.sha256), 'frame')} keep no more threads busy"
-                results.cannot(name, reason, threads=count)
+                _cannot(task, name, reason, threads=count)
     order = random.Random(task.spec.seed)
     rounds = [
         (repeat, name)
@@ -88,45 +83,33 @@ def _time_all(
     ]
     for repeat, name in task.progress(rounds, len(rounds), "decoding movies"):
         useful = [count for count in counts if count <= len(movies[name].sha256)]
-        time_repeat(
-            results, movies[name], repeat, order.sample(useful, len(useful)), cold=params.cold
-        )
+        time_repeat(task, movies[name], repeat, order.sample(useful, len(useful)), cold=params.cold)
 
 
-@dataclass
-class Results:
-    """A task, and what it keeps of each timing."""
+def _add(task: Task, name: CodecName, step: str, **more: Any) -> None:
+    """Keep a timing."""
+    if step == "decode":
+        more["bottleneck"] = CODECS[name].bottleneck
+    task.add_sample(Timing(test=name, step=step, **more))
 
-    task: Task
 
-    def add(self, name: CodecName, step: str, **more: Any) -> None:
-        """Keep a timing."""
-        if step == "decode":
-            more["bottleneck"] = CODECS[name].bottleneck
-        self.task.add_sample(Timing(test=name, step=step, **more))
-
-    def cannot(self, name: CodecName, reason: str, repeat: int = 0, threads: int = 1) -> None:
-        """Keep why a codec was not decoded."""
-        self.add(name, "decode", repeat=repeat, workers=threads, wall_s=None, why_not=reason)
-
-    def warn_once(self, sentence: str, code: str, *, doubts_result: bool = False) -> None:
-        """Say something that holds for many repeats."""
-        if all(warned.text != sentence for warned in self.task.warned):
-            self.task.warn(sentence, code, doubts_result=doubts_result)
+def _cannot(task: Task, name: CodecName, reason: str, repeat: int = 0, threads: int = 1) -> None:
+    """Keep why a codec was not decoded."""
+    _add(task, name, "decode", repeat=repeat, workers=threads, wall_s=None, why_not=reason)
 
 
 def time_repeat(
-    results: Results, movie: MovieFile, repeat: int, threads: Iterable[int], *, cold: bool
+    task: Task, movie: MovieFile, repeat: int, threads: Iterable[int], *, cold: bool
 ) -> None:
     """Read a movie into memory, and decode it there on each number of threads."""
-    task = results.task
     with memory_for(movie.size_bytes) as memory:
         if memory.why_not_shared:
-            results.warn_once(
+            task.warn(
                 f"movies are copied to memory of the process, because {memory.why_not_shared}",
                 "movies-copied",
+                once=True,
             )
-        residency, state = _prepared(results, movie.path, cold=cold)
+        residency, state = _prepared(task, movie.path, cold=cold)
         with task.span("read"):
             start = time.monotonic()
             read_into(memory.buffer, movie.path)
@@ -134,7 +117,8 @@ def time_repeat(
         details = {"block_bytes": BLOCK_BYTES, "in_dev_shm": float(not memory.why_not_shared)}
         if residency.resident_bytes is not None:
             details["resident_before_bytes"] = residency.resident_bytes
-        results.add(
+        _add(
+            task,
             movie.name,
             "read",
             repeat=repeat,
@@ -151,35 +135,36 @@ def time_repeat(
             # The first call loads the library of the codec, and is not timed.
             packed.decoders[0](room[0])
         except LIBRARY_ERRORS as error:
-            results.cannot(movie.name, _in_words(error), repeat)
+            _cannot(task, movie.name, _in_words(error), repeat)
             return
         for count in threads:
-            _decode(results, movie, packed, room, repeat=repeat, threads=count)
+            _decode(task, movie, packed, room, repeat=repeat, threads=count)
 
 
 def _decode(
-    results: Results, movie: MovieFile, packed: Packed, room: Frame, *, repeat: int, threads: int
+    task: Task, movie: MovieFile, packed: Packed, room: Frame, *, repeat: int, threads: int
 ) -> None:
-    task = results.task
     # Nothing of an earlier decoding may pass for this one's.
     room.fill(0)
     with running_threads(threads) as pool, task.span("compute"):
         try:
             decoding = decode_all(packed, room, pool, threads)
         except LIBRARY_ERRORS as error:
-            results.cannot(movie.name, _in_words(error), repeat, threads)
+            _cannot(task, movie.name, _in_words(error), repeat, threads)
             return
     found = [sha256_of_frame(frame) for frame in room]
     if difference := first_difference(movie, found):
-        results.cannot(movie.name, difference, repeat, threads)
-        results.warn_once(
+        _cannot(task, movie.name, difference, repeat, threads)
+        task.warn(
             f"{movie.name} is decoded wrongly here: {difference}",
             "wrong-decoder",
             doubts_result=True,
+            once=True,
         )
         return
     task.count(frames=len(found))
-    results.add(
+    _add(
+        task,
         movie.name,
         "decode",
         repeat=repeat,
@@ -198,7 +183,7 @@ def _decode(
     )
 
 
-def _prepared(results: Results, path: Path, *, cold: bool) -> tuple[Residency, CacheState]:
+def _prepared(task: Task, path: Path, *, cold: bool) -> tuple[Residency, CacheState]:
     """Bring a file into the wanted state of the page cache, and say which it reached."""
     if not cold:
         residency = pagecache.warm(path)
@@ -207,9 +192,10 @@ def _prepared(results: Results, path: Path, *, cold: bool) -> tuple[Residency, C
     if eviction.reason:
         # Reasons name the file, which nobody else knows.
         reason = eviction.reason.replace(str(path), path.name)
-        results.warn_once(
+        task.warn(
             f"movies may not have been read from storage ({eviction.state}): {reason}",
             "perhaps-cached",
+            once=True,
         )
     return eviction.after, eviction.state
 

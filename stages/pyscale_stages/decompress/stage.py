@@ -23,7 +23,7 @@ STAGE = Stage(
     ),
     run=later("decompress.run", "run"),
     merge=later("machine.timingtable", "merge"),
-    check=later("machine.agreement", "check"),
+    check=later("machine.timingtable", "check"),
     method=method,
     resources=Resources(cpus=4, memory_gib=4.0, devices=("cpu",)),
     extra="decompress",

@@ -40,7 +40,6 @@ def _of_transfer(direction: memory.Direction, *, pinned: bool) -> Kernel:
         "B",
         memory.moved_bytes,
         partial(memory.prepare_transfer, direction=direction, pinned=pinned),
-        why_not=memory.why_not,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from pyscale_stages.kernels.params import KernelParams
-from pyscale_stages.kernels.work import NOTHING_TO_TRANSFER, Bench, Judgement, StepClock, Work
+from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 from pyscale_stages.torchdevice import give_memory_back
 
 Direction = Literal["host_to_device", "device_to_host"]
@@ -41,11 +41,6 @@ def label(size: int) -> str:
 def moved_bytes(params: KernelParams) -> float:
     """Bytes that all copies of a repeat move."""
     return float(sum(size * copies(size) for size in sizes(params)))
-
-
-def why_not(device: str) -> str:
-    """A processor has no other memory than the host's."""
-    return NOTHING_TO_TRANSFER if device == "cpu" else ""
 
 
 def prepare_transfer(bench: Bench, *, direction: Direction, pinned: bool) -> Work[torch.Tensor]:

@@ -16,7 +16,14 @@ from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError, as_stage_error
 from pyscale_stages.kernels.catalog import chosen
 from pyscale_stages.kernels.params import LOWER, KernelParams
-from pyscale_stages.kernels.work import Bench, Kernel, StepClock, Work, bottleneck_on
+from pyscale_stages.kernels.work import (
+    NOTHING_TO_TRANSFER,
+    Bench,
+    Kernel,
+    StepClock,
+    Work,
+    bottleneck_on,
+)
 from pyscale_stages.machine.place import in_words, place_of, scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.task import Task
@@ -53,8 +60,9 @@ def _timings(
     task: Task[KernelParams], place: Path, device: torch.device, kernel: Kernel
 ) -> Iterator[Timing]:
     """All timings of one test on one device, or the one that says why there is none."""
-    if why_not := kernel.why_not(device.type):
-        yield _timing(kernel, device, 0, why_not=why_not)
+    # A processor has no other memory than the host's.
+    if kernel.family == "transfers" and device.type == "cpu":
+        yield _timing(kernel, device, 0, why_not=NOTHING_TO_TRANSFER)
         return
     repeat = 0
     try:
@@ -130,7 +138,7 @@ def _repeat(
             step=name,
             wall_s=None if step.why_not else step.wall_s,
             amount=step.amount,
-            unit=step.unit,
+            unit=None if step.amount is None else "B",
             bottleneck=depends_on,
             cache=cache if depends_on == "storage" else None,
             why_not=step.why_not,

@@ -23,7 +23,7 @@ STAGE = Stage(
     ),
     run=later("kernels.run", "run"),
     merge=later("machine.timingtable", "merge"),
-    check=later("machine.agreement", "check"),
+    check=later("machine.timingtable", "check"),
     method=method,
     resources=Resources(cpus=2, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="kernels",

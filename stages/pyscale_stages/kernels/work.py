@@ -102,8 +102,6 @@ class Kernel:
     steps: Mapping[str, Bottleneck] = field(default_factory=lambda: STEPS)
     """What each of its steps depends on."""
     workers: int = 1
-    why_not: Callable[[str], str] = lambda _device: ""
-    """Why it cannot run on a kind of device; empty where it can."""
 
 
 _ON_A_PROCESSOR: Mapping[Bottleneck, Bottleneck] = {
@@ -125,7 +123,6 @@ class Step:
     wall_s: float = 0.0
     calls: int = 0
     amount: float | None = None
-    unit: str | None = None
     why_not: str = ""
 
 
@@ -145,8 +142,8 @@ class StepClock:
     steps: dict[str, Step] = field(default_factory=dict)
 
     @contextmanager
-    def step(self, name: str, *, amount: float | None = None, unit: str = "B") -> Iterator[None]:
-        """Add the block to the time of a step."""
+    def step(self, name: str, *, amount: float | None = None) -> Iterator[None]:
+        """Add the block to the time of a step; `amount`: bytes that it reads or moves."""
         if not self.keeps_steps:
             yield
             return
@@ -158,7 +155,7 @@ class StepClock:
         step.wall_s += time.perf_counter() - start
         step.calls += 1
         if amount is not None:
-            step.amount, step.unit = (step.amount or 0.0) + amount, unit
+            step.amount = (step.amount or 0.0) + amount
 
     @contextmanager
     def transfer(self, name: str, moved_bytes: float) -> Iterator[None]:

@@ -11,10 +11,10 @@ from deepinv.distributed import DistributedContext
 
 from pyscale_stages.errors import as_stage_error
 from pyscale_stages.ranks.group import Group
-from pyscale_stages.reconstruct.clock import Components
+from pyscale_stages.reconstruct.iterate import Components
 from pyscale_stages.reconstruction import Component
 
-_EXCHANGE_IN: Mapping[Component, Component] = {"gradient": "communication", "denoiser": "gather"}
+_EXCHANGE_IN: Mapping[str, Component] = {"gradient": "communication", "denoiser": "gather"}
 """As what an exchange counts that the engine begins in a component."""
 
 

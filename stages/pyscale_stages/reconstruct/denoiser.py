@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import pickle
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from pyscale_stages.errors import BadInput, said_by, short
+from pyscale_stages.errors import BadInput, short
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.torchdevice import read_weights
 
 RANDOM = "random"
 _HELD = 10
@@ -66,18 +65,7 @@ def memory_needed_bytes(shape: tuple[int, ...], params: ReconstructParams) -> in
 
 def _fill(network: torch.nn.Module, file: Path, params: ReconstructParams) -> None:
     """Give the network the weights of a file, which must be all of its own."""
-    try:
-        weights: Any = torch.load(file, map_location="cpu", weights_only=True)
-    except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
-        raise BadInput(
-            f"the weights {file} are not a readable torch file{said_by(error)}: name the state "
-            "of a DRUNet that torch.save wrote"
-        ) from error
-    if not isinstance(weights, dict) or not all(isinstance(name, str) for name in weights):
-        raise BadInput(
-            f"the weights {file} hold a {type(weights).__name__}, not a network's state: name "
-            "the state of a DRUNet that torch.save wrote"
-        )
+    weights = read_weights(file, "name the state of a DRUNet that torch.save wrote")
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:

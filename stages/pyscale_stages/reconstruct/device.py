@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 
 from pyscale_stages.contract import Device
-from pyscale_stages.errors import BadInput, ResourceExhausted, StageError, as_stage_error
+from pyscale_stages.errors import BadInput, ResourceExhausted, as_stage_error
 from pyscale_stages.measure.cgroups import limits
 from pyscale_stages.measure.usage import peak_rss_bytes
 from pyscale_stages.ranks.rank_failure import LostRank
@@ -20,8 +20,6 @@ from pyscale_stages.torchdevice import name_of, require_working
 
 LOCAL_RANK_VARIABLE = "SLURM_LOCALID"
 """Number of this process among those of its job on this node."""
-UNEQUAL_SHARE = 0.1
-"""By how much memory of GPUs may differ, as a share of the largest."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,6 @@ class Report:
     device: str
     uuid: str
     """Of a GPU; empty for a processor."""
-    memory_total_bytes: int
     weights: str
     asked: str
     """Seed and parameters, but for the file of weights, which need not lie at one place."""
@@ -94,7 +91,7 @@ class Report:
         if device.type == "cuda":
             uuid = str(torch.cuda.get_device_properties(device).uuid)
         asked = f"{seed} {params.model_dump_json(exclude={'weights'})}"
-        return cls(place, name_of(device), uuid, memory_total_bytes(device), weights, asked)
+        return cls(place, name_of(device), uuid, weights, asked)
 
 
 def backend_of(kind: Device) -> str:
@@ -169,9 +166,8 @@ def refuse_unequal(reports: Sequence[Report]) -> None:
                 f"{first.place} has the weights {first.weights}, but {report.place} has "
                 f"{report.weights}: give all ranks one file, on storage that all of them see"
             )
-    on_gpu = [report for report in reports if report.uuid]
     owners: dict[tuple[str, str], Report] = {}
-    for report in on_gpu:
+    for report in (report for report in reports if report.uuid):
         other = owners.setdefault((report.place.node, report.uuid), report)
         if other is not report:
             raise BadInput(
@@ -179,17 +175,3 @@ def refuse_unequal(reports: Sequence[Report]) -> None:
                 "tensors go only between different GPUs: give each rank its own GPU, or use fewer "
                 "workers"
             )
-    if not on_gpu:
-        return
-    largest = max(on_gpu, key=lambda report: report.memory_total_bytes)
-    smallest = min(on_gpu, key=lambda report: report.memory_total_bytes)
-    if smallest.memory_total_bytes < (1 - UNEQUAL_SHARE) * largest.memory_total_bytes:
-        raise StageError(
-            f"{smallest.place} has {_gib(smallest)} ({smallest.device}), but {largest.place} has "
-            f"{_gib(largest)} ({largest.device}): use nodes with GPUs of one kind, because the "
-            "smallest limits all"
-        )
-
-
-def _gib(report: Report) -> str:
-    return f"{report.memory_total_bytes / 2**30:.1f} GiB"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import Problem
 from pyscale_stages.reconstruct.tiles import Grid
-from pyscale_stages.reconstruction import Iteration
+from pyscale_stages.reconstruction import COMPONENTS, Iteration
+from pyscale_stages.timing import NestedTimes
 
 if TYPE_CHECKING:
     from pyscale_stages.reconstruct.context import TimedContext
@@ -23,6 +25,25 @@ if TYPE_CHECKING:
 _POWER_ITERATIONS = 20
 """A fixed number: a tolerance could be met sooner by another number of ranks, which sum in
 another order, and would change the step."""
+
+
+class Components(NestedTimes):
+    """The clock of one rank's iterations, and of the components of the last one."""
+
+    def __init__(self, wait: Callable[[], None]) -> None:
+        super().__init__(COMPONENTS, wait)
+        self.wall_s = 0.0
+        """What all of the last iteration took, by readings of its own."""
+
+    @contextmanager
+    def iteration(self) -> Iterator[None]:
+        """Forget what was timed, and time a block as an iteration."""
+        self.seconds = dict.fromkeys(COMPONENTS, 0.0)
+        self.wait()
+        begun = time.perf_counter()
+        yield
+        self.wait()
+        self.wall_s = time.perf_counter() - begun
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,9 @@ def look(params: ReconstructParams, _device: str, _here: bool) -> None:
 
 def try_out(trying: Trying) -> None:
     """Reconstruct a small image."""
-    trying.cuda_architecture()
     size_px = 32 if trying.params.problem == "tomography_3d" else 64
-    small = {"size_px": size_px, "whole_at_one": True, "gate": False}
-    trying.step(f"reconstruct an image of {size_px} px on {trying.device}")
-    result = trying.run(**small, iterations=1, warmup_iterations=1)
-    if result is not None:
-        version = result["versions"]["deepinv"]
-        trying.ok("works", f"DeepInverse {version} reconstructed an image on {trying.device}")
+    once = {"iterations": 1, "warmup_iterations": 1}
+    trying.small(size_px=size_px, whole_at_one=True, gate=False, **once)
 
 
 NEEDS = Needs(

@@ -14,7 +14,6 @@ from pydantic import TypeAdapter
 
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.group import Group, hearing, joined
-from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruct.denoiser import RANDOM, network_of, weights_of
 from pyscale_stages.reconstruct.device import (
     Place,
@@ -28,7 +27,13 @@ from pyscale_stages.reconstruct.device import (
     told,
 )
 from pyscale_stages.reconstruct.gate import gate_of
-from pyscale_stages.reconstruct.iterate import Solver, solver_of, timed_iterations, timed_objectives
+from pyscale_stages.reconstruct.iterate import (
+    Components,
+    Solver,
+    solver_of,
+    timed_iterations,
+    timed_objectives,
+)
 from pyscale_stages.reconstruct.output import Image, write_image
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import Problem, problem_of

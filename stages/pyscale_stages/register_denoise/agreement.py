@@ -19,6 +19,7 @@ from pyscale_stages.register_denoise.transforms import (
     TRANSFORMS_FILE,
     LinearTransform,
     centre_and_corners,
+    correlation,
     mapped,
     read_transforms,
 )
@@ -53,8 +54,8 @@ def check(task: Task) -> Agreement:
     points = centre_and_corners(shape_yx)
     distances = np.linalg.norm(mapped(tables[0], points) - mapped(tables[1], points), axis=-1)
     corner_distance = distances.max(axis=1)
-    correlation, identical = _pixel_agreement(*movies)
-    agreeing = (corner_distance <= CORNER_TOLERANCE_PX) & (correlation >= CORRELATION_TOLERANCE)
+    likeness, identical = _pixel_agreement(*movies)
+    agreeing = (corner_distance <= CORNER_TOLERANCE_PX) & (likeness >= CORRELATION_TOLERANCE)
     if task.spec.truth is not None:
         # The second output's own window: it may have another reference frame.
         drift = _true_drift(task.spec.truth, read_window(other), task.spec.movie_frames)
@@ -73,7 +74,7 @@ def check(task: Task) -> Agreement:
         details={
             "corner_distance_max_px": float(corner_distance.max()),
             "corner_distance_mean_px": float(corner_distance.mean()),
-            "pixel_correlation_min": float(correlation.min()),
+            "pixel_correlation_min": float(likeness.min()),
             "identical_frame_share": float(identical.mean()),
         },
     )
@@ -125,12 +126,9 @@ def _pixel_agreement(reference: Movie, other: Movie) -> tuple[Vector, npt.NDArra
 
 def _correlation(first: Pixels, second: Pixels) -> float:
     """Pearson correlation; images of one value agree with such images alone."""
-    a, b = (image.astype(np.float64).ravel() for image in (first, second))
-    a, b = a - a.mean(), b - b.mean()
-    spread = np.sqrt((a @ a) * (b @ b))
-    if spread == 0:
-        return float(np.array_equal(first, second))
-    return float(np.clip((a @ b) / spread, -1, 1))
+    if np.array_equal(first, second):
+        return 1.0
+    return correlation(first.astype(np.float64), second.astype(np.float64))
 
 
 LEAST_GAIN_DB = 3.0

@@ -14,6 +14,7 @@ from pyscale_stages.register_denoise.transforms import (
     Correction,
     LinearTransform,
     background,
+    correlation,
     image_centre,
 )
 from pyscale_stages.validarea import Mask
@@ -145,7 +146,4 @@ def _likeness(first: FloatImage, second: FloatImage) -> float:
     if not seen.any():
         return 0.0
     a, b = (blocks[seen].mean(axis=1, dtype=np.float64) for blocks in (a, b))
-    a, b = a - a.mean(), b - b.mean()
-    # By sums of NumPy's own: a BLAS adds in an order that depends on the processor it is told of.
-    spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
-    return float((a * b).sum()) / spread if spread else 0.0
+    return correlation(a, b)

@@ -19,10 +19,8 @@ MIN_BLOCKS = 64
 SIGMA_OF_MEDIAN = 1 / 0.6745
 """Standard deviation of a Gaussian over the median of its absolute values."""
 
-Z_95 = 1.959963984540054
-"""Standard deviations on either side of a normal mean that hold 95 %."""
 Z_50 = 0.6744897501960817
-"""The same for 50 %."""
+"""Standard deviations on either side of a normal mean that hold 50 %."""
 
 Image = npt.NDArray[np.float64]
 SQRT_3_2 = float(np.sqrt(1.5))
@@ -79,10 +77,12 @@ def camera_noise(image: Image) -> CameraNoise | None:
     line of median slope (Theil-Sen) the bins that are mostly edges (Foi et al., IEEE Transactions
     on Image Processing 17, 1737, 2008). None where noise does not grow with brightness.
     """
+    from scipy.stats import theilslopes
+
     brightness, variance, weight = _variance_by_brightness(image)
     if len(brightness) < 2:
         return None
-    gain, least_gain = median_slope(brightness, variance)
+    gain, _, least_gain, _ = theilslopes(variance, brightness)
     if not least_gain > 0:
         # Not even the sign is certain.
         return None
@@ -91,22 +91,7 @@ def camera_noise(image: Image) -> CameraNoise | None:
     order = np.argsort(rest)
     half = np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2)
     intercept = float(rest[order][half])
-    return CameraNoise(gain, intercept)
-
-
-def median_slope(x: Image, y: Image) -> tuple[float, float]:
-    """Slope of a line by Theil and Sen, and the lower end of its 95 % interval; `x` all differ.
-
-    The numbers of `scipy.stats.theilslopes`, whose import is most of what registering by FFT loads.
-    """
-    run, rise = (np.subtract.outer(values, values) for values in (x, y))
-    slopes = np.sort(rise[run > 0] / run[run > 0])
-    # Sen, Journal of the American Statistical Association 63, 1379 (1968), equation 2.6.
-    ties = np.unique(y, return_counts=True)[1]
-    of_all, of_ties = ((k * (k - 1) * (2 * k + 5)).sum() for k in (np.array([len(y)]), ties))
-    deviation = float(np.sqrt((of_all - of_ties) / 18))
-    least = round((len(slopes) - Z_95 * deviation) / 2) - 1
-    return float(np.median(slopes)), float(slopes[max(least, 0)])
+    return CameraNoise(float(gain), intercept)
 
 
 def _variance_by_brightness(image: Image) -> tuple[Image, Image, Image]:
@@ -150,7 +135,8 @@ def import_denoiser(params: RegisterDenoiseParams) -> None:
         import ants  # noqa: F401
     elif params.denoiser != "none":
         import pywt  # noqa: F401
-        import scipy.ndimage  # noqa: F401
+        import scipy.ndimage
+        import scipy.stats  # noqa: F401
 
 
 def denoise(image: FloatImage, params: RegisterDenoiseParams) -> Denoised:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from pyscale_stages.contract import Slot, Stage
-from pyscale_stages.declaration import Image
+from pyscale_stages.declaration import Image, Needs
 from pyscale_stages.errors import BadInput
 from pyscale_stages.framefiles import ENDINGS
 from pyscale_stages.libraries import OF_EXTRA, SCIPY, ZARR
@@ -35,7 +35,6 @@ from pyscale_stages.register_denoise.frames import (
     output_shape,
     refuse_unusable,
 )
-from pyscale_stages.register_denoise.needs import NEEDS
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams, method
 from pyscale_stages.register_denoise.transforms import (
     TRANSFORMS_FILE,
@@ -247,5 +246,5 @@ STAGE = Stage(
     extra="register_denoise",
     image=Image((*OF_EXTRA["register_denoise"], SCIPY, ZARR)),
     modules=("ants", "pywt", "scipy.ndimage"),
-    needs=NEEDS,
+    needs=Needs(try_out=lambda trying: trying.small(channel=0, reference_frame=0)),
 )

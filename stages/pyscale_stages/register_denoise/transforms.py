@@ -121,6 +121,14 @@ def background(image: FloatImage) -> float:
     return float(np.percentile(image, BACKGROUND_PERCENTILE))
 
 
+def correlation(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> float:
+    """Pearson correlation of two images; 0 without contrast."""
+    a, b = first - first.mean(), second - second.mean()
+    # By sums of NumPy's own: a BLAS adds in an order that depends on the processor it is told of.
+    spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum()) / spread if spread else 0.0
+
+
 def image_centre(shape_yx: tuple[int, int]) -> Points:
     """Centre of an image as (y, x), with pixel centres at whole numbers."""
     return (np.asarray(shape_yx, float) - 1) / 2

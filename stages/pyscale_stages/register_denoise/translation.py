@@ -14,6 +14,7 @@ from pyscale_stages.register_denoise.transforms import (
     Correction,
     LinearTransform,
     background,
+    correlation,
 )
 from pyscale_stages.validarea import Mask
 
@@ -68,7 +69,7 @@ def register(reference: FloatImage, frame: FloatImage) -> Correction | None:
 
     fixed, moving = (gaussian_filter(image, BLUR_PX) for image in (reference, frame))
     found = _found(fixed, moving)
-    unmoved = _correlation(fixed[INNER], moving[INNER])
+    unmoved = correlation(fixed[INNER], moving[INNER])
     if not found.is_sure or found.correlation < unmoved:
         return None
     if _spread_px(fixed, moving, found.shift) > MAX_SPREAD_PX:
@@ -160,7 +161,7 @@ def _peak(fixed: FloatImage, moving: FloatImage) -> npt.NDArray[np.int_]:
 
     def likeness(shift: npt.NDArray[np.int_]) -> float:
         here, there = _common(shape, shift)
-        return _correlation(fixed[here], moving[there])
+        return correlation(fixed[here], moving[there])
 
     return max(candidates, key=likeness, default=np.zeros(2, int))
 
@@ -196,7 +197,7 @@ def _refined(fixed: FloatImage, moving: FloatImage) -> Found:
             return unmoved
         step = np.array(ahead) / gain
         if np.abs(step).max() < PRECISION_PX:
-            return Found(shift, _correlation(parts[0], moved))
+            return Found(shift, correlation(parts[0], moved))
         shift = shift - step
         if np.abs(shift).max() > MARGIN_PX - 1:
             return unmoved
@@ -212,10 +213,3 @@ def _pulled(image: FloatImage, shift: Shift) -> FloatImage:
     part = image[top : top + height + 1, left : left + width + 1]
     rows = (1 - dy) * part[:-1] + dy * part[1:]
     return np.asarray((1 - dx) * rows[:, :-1] + dx * rows[:, 1:])
-
-
-def _correlation(first: FloatImage, second: FloatImage) -> float:
-    """Pearson correlation of two images; 0 without contrast."""
-    a, b = first - first.mean(), second - second.mean()
-    spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
-    return float((a * b).sum()) / spread if spread else 0.0

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy.typing as npt
 
 from pyscale_stages.contract import Surroundings
-from pyscale_stages.errors import BadInput, MissingPart, said_by
+from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.spans import CONTAINER_VARIABLE
 from pyscale_stages.movie import Pixels
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams, embedded_model
+from pyscale_stages.torchdevice import make_torchvision_importable, read_weights
 from pyscale_stages.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -188,8 +189,6 @@ def import_cellpose(cellpose: int) -> None:
     if "cellpose.models" in sys.modules:
         return
     if cellpose == 4:
-        from pyscale_stages.torchdevice import make_torchvision_importable
-
         make_torchvision_importable()
         with _without("matplotlib"):
             import_module("cellpose.models")
@@ -238,19 +237,8 @@ def surroundings(params: SegmentParams) -> Surroundings:
 
 
 def read_state(path: Path, *, mapped: bool = False) -> State:
-    """Read network weights on the CPU, executing nothing; `mapped` leaves values on the disk."""
-    import torch
-
-    try:
-        state: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
-    except Exception as error:  # pickle, zip and torch each have their own kinds
-        raise BadInput(
-            f"{path} is not readable as network weights{said_by(error)}: "
-            "name a weights file of Cellpose, or copy this one again"
-        ) from error
-    if not isinstance(state, dict):
-        raise BadInput(f"{path} holds no network weights: name a weights file of Cellpose")
-    return state
+    """Read the weights of a network of Cellpose; `mapped` leaves values on the disk."""
+    return read_weights(path, "name a weights file of Cellpose", mapped=mapped)
 
 
 def cellpose_of_state(path: Path, state: State) -> int:

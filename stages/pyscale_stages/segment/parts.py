@@ -6,7 +6,6 @@ call does outside of all of them belongs to no part.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from importlib.metadata import version
 from typing import Any
 
 from pyscale_stages.errors import MissingPart
+from pyscale_stages.timing import NestedTimes
 
 PARTS = (
     "prepare",
@@ -39,15 +39,13 @@ class Hook:
 
     `part`: one of `PARTS`. `module`, `function`: where Cellpose looks the function up when it calls
     it; a method as `Class.method`. `then`: the part that the rest of the function's caller belongs
-    to, once it has returned. `whole`: whether all that happens inside belongs to it, also what is
-    hooked itself.
+    to, once it has returned.
     """
 
     part: str
     module: str
     function: str
     then: str | None = None
-    whole: bool = False
 
     @property
     def where(self) -> str:
@@ -77,55 +75,16 @@ HOOKS = (
 The transfers are those of the network's input and output. On a GPU the dynamics, the masks and
 the check of flows bring their own arrays there and back, which is part of what they take.
 """
-SIZE_HOOK = Hook("diameter", "cellpose.models", "SizeModel.eval", whole=True)
-"""The estimate of the diameter, which only Cellpose 3 has: it segments the frame once itself."""
-
-
-class PartTimes:
-    """Seconds by part: each moment counts once, for the innermost part that is open."""
-
-    def __init__(self, names: tuple[str, ...], wait: Callable[[], None]) -> None:
-        self.seconds = dict.fromkeys(names, 0.0)
-        self._wait = wait
-        self._open: list[str] = []
-        self._since = 0.0
-        self._whole = False
-
-    @contextmanager
-    def part(self, name: str, *, whole: bool = False) -> Iterator[None]:
-        """Count the block as time of a part; with `whole`, also what is a part inside of it."""
-        if self._whole:
-            yield
-            return
-        self._edge()
-        self._open.append(name)
-        self._whole = whole
-        try:
-            yield
-        finally:
-            self._edge()
-            self._open.pop()
-            self._whole = False
-
-    def go_on_as(self, name: str) -> None:
-        """Count the rest of the innermost open part as time of another."""
-        if self._open and not self._whole:
-            self._edge()
-            self._open[-1] = name
-
-    def _edge(self) -> None:
-        self._wait()
-        now = time.monotonic()
-        if self._open:
-            self.seconds[self._open[-1]] += now - self._since
-        self._since = now
+SIZE_HOOK = Hook("diameter", "cellpose.models", "SizeModel.eval")
+"""The estimate of the diameter, which only Cellpose 3 has: it segments the frame once itself, and
+all that happens inside belongs to it."""
 
 
 @contextmanager
-def timed_parts(hooks: tuple[Hook, ...], wait: Callable[[], None]) -> Iterator[PartTimes]:
+def timed_parts(hooks: tuple[Hook, ...], wait: Callable[[], None]) -> Iterator[NestedTimes]:
     """Time the parts of what the block calls; afterwards Cellpose is as it was."""
     told = {name for hook in hooks for name in (hook.part, hook.then)}
-    times = PartTimes(tuple(name for name in PARTS if name in told), wait)
+    times = NestedTimes((name for name in PARTS if name in told), wait)
     with ExitStack() as restoring:
         for hook in hooks:
             owner, name, original = _find(hook)
@@ -134,10 +93,13 @@ def timed_parts(hooks: tuple[Hook, ...], wait: Callable[[], None]) -> Iterator[P
         yield times
 
 
-def _timed(original: Callable[..., Any], hook: Hook, times: PartTimes) -> Callable[..., Any]:
+def _timed(original: Callable[..., Any], hook: Hook, times: NestedTimes) -> Callable[..., Any]:
     @wraps(original)
     def timed(*arguments: Any, **options: Any) -> Any:
-        with times.part(hook.part, whole=hook.whole):
+        # The estimate of the diameter calls what is hooked itself.
+        if times.current == SIZE_HOOK.part:
+            return original(*arguments, **options)
+        with times.timed(hook.part):
             answer = original(*arguments, **options)
         if hook.then is not None:
             times.go_on_as(hook.then)

@@ -33,7 +33,7 @@ STAGE = Stage(
     ),
     run=later("storage.run", "run"),
     merge=later("storage.run", "merge"),
-    check=later("machine.agreement", "check"),
+    check=later("machine.timingtable", "check"),
     method=method,
     resources=Resources(cpus=1, memory_gib=2.0),
     surroundings=surroundings,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
-from uuid import uuid4
 
 from pydantic import ValidationError
 
-from pyscale_stages.atomic import write_atomically
+from pyscale_stages.atomic import atomic_folder, write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import BadInput, as_stage_error
 
@@ -31,27 +29,18 @@ def make_whole(folder: Path, params: Record, kind: Kind, write: Callable[[Path],
     """
     if _is_there(folder, params, kind):
         return folder
-    # Random, because a process id says nothing on a filesystem that several nodes share.
-    partial = folder.with_name(f".{folder.name}.{uuid4().hex[:8]}.partial")
     try:
-        partial.mkdir(parents=True)
-        write(partial)
-        write_atomically(partial / kind.params_file, params.model_dump_json(indent=2) + "\n")
-        try:
-            partial.rename(folder)
-        except OSError:
-            # Another process may have made the same meanwhile.
-            if not _is_there(folder, params, kind):
-                raise
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_folder(folder) as partial:
+            partial.mkdir()
+            write(partial)
+            write_atomically(partial / kind.params_file, params.model_dump_json(indent=2) + "\n")
+            # Another process may have made it meanwhile: only the same is replaced.
+            _is_there(folder, params, kind)
     except OSError as error:
-        # A write that fails does not say to which file.
-        error.filename = error.filename or str(folder)
         raise as_stage_error(error) or BadInput(
             f"{folder} cannot be written ({error.strerror}): choose another place"
         ) from error
-    finally:
-        # It is not there any more where it was moved.
-        shutil.rmtree(partial, ignore_errors=True)
     return folder
 
 

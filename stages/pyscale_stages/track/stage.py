@@ -44,7 +44,7 @@ def run(task: Task[TrackParams]) -> None:
     detections = _detect(task, labels, (first, end), overlaps if by_overlap else None)
     cells = int(detections.within(start, stop).sum())
     if cells == 0:
-        _report_empty(task, labels, start, stop)
+        task.say_empty([labels], (start, stop))
     distances = None
     if len(detections) and not by_overlap:
         with task.span("read"):
@@ -123,15 +123,6 @@ def _detect(
                 if overlaps is not None:
                     overlaps.add(image, found[-1])
     return joined(found)
-
-
-def _report_empty(task: Task, labels: Movie, start: int, stop: int) -> None:
-    if (start, stop) == (0, labels.n_frames):
-        raise BadInput(
-            f"{labels.path} has no label in any frame, so there is nothing to track: check the "
-            "labels, or segment the movie with other parameters"
-        )
-    task.warn(f"frames {start}:{stop} of {labels.path.name} have no label", "empty-frames")
 
 
 def _load(task: Task[TrackParams]) -> None:

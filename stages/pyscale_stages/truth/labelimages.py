@@ -14,11 +14,9 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.framefiles import TIFF_SUFFIXES, files_in
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.reading import Reading
-from pyscale_stages.stillimages import decoded
 from pyscale_stages.wording import plural
 
-PNG = ".png"
-SUFFIXES = (*TIFF_SUFFIXES, PNG)
+SUFFIXES = (*TIFF_SUFFIXES, ".png")
 TRACK_FILES = ("man_track.txt", "res_track.txt")
 _OF_A_FRAME = re.compile(r"(man_track|man_seg|mask)(\d+)")
 
@@ -58,7 +56,7 @@ def label_images(path: Path) -> TrueLabels:
     if path.is_dir():
         files = files_in(path, SUFFIXES)
         return TrueLabels(path, {frame: (file, 0) for frame, file in enumerate(files)})
-    n_frames = 1 if path.suffix.lower() == PNG else Movie.open(path, reading=_axes(path)).n_frames
+    n_frames = Movie.open(path, reading=_axes(path)).n_frames
     return TrueLabels(path, {frame: (path, frame) for frame in range(n_frames)})
 
 
@@ -76,14 +74,12 @@ def _axes(path: Path) -> Reading:
 
 def _read(file: Path, index: int) -> Pixels:
     """One label image (Y, X) of whole numbers."""
-    if file.suffix.lower() == PNG:
-        labels: Pixels = decoded(file)
-    else:
-        labels = Movie.open(file, reading=_axes(file)).read(index, index + 1, channel=0)[0]
-    if labels.ndim != 2:
+    movie = Movie.open(file, reading=_axes(file))
+    if movie.n_channels != 1:
         raise BadInput(
             f"{file} is a colour image: give labels, one whole number for each pixel and cell"
         )
+    labels: Pixels = movie.read(index, index + 1, channel=0)[0]
     if labels.dtype.kind not in "iu" or (labels.dtype.kind == "i" and labels.min() < 0):
         raise BadInput(
             f"{file} holds {labels.dtype} values that are not labels: give whole numbers, 0 for "

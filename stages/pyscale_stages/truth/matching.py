@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pyscale_stages.truth.cells import renumbered
+
 if TYPE_CHECKING:
     from scipy.sparse import coo_array
 
@@ -62,7 +64,8 @@ def match_cells(reference: Labels, other: Labels) -> Matches:
     # Only cells that overlap are looked at: memory and time grow with their number, not its square.
     identical = int((reference == other).sum())
     # Numbers without gaps are places in the arrays below; 0 stays background.
-    reference, other = _without_gaps(reference), _without_gaps(other)
+    # scipy matches numbers of 32 bits alone.
+    reference, other = (renumbered(image)[1].astype(np.int32) for image in (reference, other))
     area_reference, area_other = (np.bincount(labels.ravel()) for labels in (reference, other))
     overlap = _overlap(reference, other)
     a, b = overlap.coords
@@ -83,23 +86,6 @@ def match_cells(reference: Labels, other: Labels) -> Matches:
         size_px=reference.size,
         jaccard=float(iou[most_of_reference].sum()),
     )
-
-
-def _without_gaps(labels: Labels) -> Labels:
-    """The same cells by numbers from 1 on; 0 stays background."""
-    if labels.min(initial=0) >= 0 and labels.max(initial=0) <= labels.size:
-        # A table of all numbers is faster than sorting the pixels.
-        there = np.bincount(labels.ravel(), minlength=1) > 0
-        there[0] = False
-        # scipy matches numbers of 32 bits alone.
-        return np.asarray((np.cumsum(there) * there).astype(np.int32)[labels])
-    values, numbers = np.unique(labels, return_inverse=True)
-    numbers = numbers.reshape(labels.shape).astype(np.int32)
-    # Without background, or with numbers below it, 0 is not the first.
-    zero = int(np.searchsorted(values, 0))
-    if zero == len(values) or values[zero] != 0:
-        return np.asarray(numbers + 1)
-    return np.asarray(np.where(numbers == zero, 0, numbers + (numbers < zero)))
 
 
 def _overlap(reference: Labels, other: Labels) -> coo_array:

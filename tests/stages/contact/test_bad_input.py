@@ -47,10 +47,3 @@ def test_labels_beyond_32_bits_and_a_movie_of_several_channels_are_refused(
     bench.refused("run", path)
     movie = movie_of(np.stack([frames()] * 2, axis=1), axes="TCYX")
     bench.refused("run", movie)
-
-
-def test_another_table_in_place_of_one_is_refused(bench, movie_of):
-    done = bench.done("run", movie_of(frames()))
-    (done / "cells.parquet").write_bytes((done / "contacts.parquet").read_bytes())
-    for verb, inputs in (("merge", [done]), ("check", [done, done])):
-        bench.refused(verb, *inputs)

@@ -5,7 +5,11 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from pyscale_stages.contact import labels
+from pyscale_stages.contact.labels import pieces
 from pyscale_stages.contact.tables import COLUMNS, joined
+from pyscale_stages.movie import Movie
+from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams
 
@@ -90,7 +94,7 @@ def test_contacts_of_true_labels_are_the_true_contacts(bench, synthetic, coordin
 def test_empty_windows_are_warned_of_and_do_not_merge_without_one_that_has_cells(bench, movie_of):
     result = bench.run("run", movie_of(random_movie(1)), frames=(0, 2))
     assert result.error is None
-    assert "empty in the frames 0:2" in " ".join(result.warnings)
+    assert "the frames 0:2 of movie.ome.tif have no label" in " ".join(result.warnings)
     assert all(pl.read_parquet(bench.folder / "out" / name).is_empty() for name in TABLES)
     windows = bench.windows(movie_of(np.zeros((4, *SHAPE), np.uint16)), (0, 2), (2, 4))
     bench.refused("merge", *windows)
@@ -103,3 +107,18 @@ def test_the_record_names_the_opencl_device_and_where_kernels_came_from(bench, m
     assert result.versions["opencl_driver"] != "unknown"
     assert result.versions["kernel_cache"] == "user"
     assert "model_load" in {span.phase for span in result.spans}
+
+
+def test_two_movies_share_the_memory_that_one_has_and_the_wider_sets_the_pieces(
+    tmp_path, monkeypatch
+):
+    movies = []
+    for dtype in (np.uint16, np.uint32):
+        path = tmp_path / f"{np.dtype(dtype)}.ome.tif"
+        write_movie(path, np.zeros((8, 4, 4), dtype), "TYX")
+        movies.append(Movie.open(path))
+    # Eight frames of the one, four of the other.
+    monkeypatch.setattr(labels, "BLOCK_BYTES", 8 * 4 * 4 * 2)
+    assert list(pieces((movies[0],), (0, 8))) == [(0, 8)]
+    assert list(pieces((movies[1],), (1, 8))) == [(1, 5), (5, 8)]
+    assert list(pieces((movies[0], movies[1]), (2, 7))) == [(2, 4), (4, 6), (6, 7)]

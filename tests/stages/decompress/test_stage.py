@@ -148,12 +148,6 @@ def test_codecs_come_in_another_order_in_each_round_and_the_same_for_a_seed(benc
     assert order(0) == first
 
 
-def test_a_warm_read_is_named_so(bench):
-    result = bench.run("run", codecs=["mrc"], cold=False)
-    reads = [timing for timing in result.of(Timing) if timing.step == "read"]
-    assert {timing.cache for timing in reads} <= {"warm", "unsupported"}
-
-
 def test_parameters_choose_powers_of_two_threads_and_the_camera_of_each_format():
     assert DecompressParams().thread_counts(8) == (1, 2, 4, 8)
     assert DecompressParams().thread_counts(6) == (1, 2, 4, 6)

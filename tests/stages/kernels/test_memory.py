@@ -18,8 +18,3 @@ def test_every_byte_arrives(make_bench, clock, direction):
     # Each repeat must bring them anew.
     work.before()
     assert not work.judge(arrived).right
-
-
-def test_a_processor_has_nothing_to_transfer_to():
-    assert memory.why_not("cpu").startswith("not applicable: ")
-    assert memory.why_not("cuda") == ""

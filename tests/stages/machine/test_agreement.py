@@ -1,6 +1,6 @@
 import pytest
 
-from pyscale_stages.machine import agreement
+from pyscale_stages.machine import timingtable
 from pyscale_stages.machine.timingtable import timings_table
 from pyscale_stages.timing import Timing
 
@@ -16,10 +16,10 @@ def same(monkeypatch):
     """Compare timings as those of two outputs."""
 
     def compare(*tables):
-        monkeypatch.setattr(agreement, "folders_to_check", lambda _task: (0, 1))
-        monkeypatch.setattr(agreement, "read_table", lambda which: timings_table(tables[which]))
-        monkeypatch.setattr(agreement, "same_bytes", lambda *_: False)
-        found = agreement.check(None)
+        monkeypatch.setattr(timingtable, "folders_to_check", lambda _task: (0, 1))
+        monkeypatch.setattr(timingtable, "read_table", lambda which: timings_table(tables[which]))
+        monkeypatch.setattr(timingtable, "same_bytes", lambda *_: False)
+        found = timingtable.check(None)
         assert found.same == (found.score == 1)
         return found.same
 

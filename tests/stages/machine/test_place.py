@@ -7,21 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pyscale_stages.decompress import run as decompressing
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
-from pyscale_stages.kernels.particles import OnDisk
 from pyscale_stages.machine.place import in_words, refuse_lack_of_space
-from pyscale_stages.storage import reads
 from pyscale_stages.timing import Timing
 from refusals import refused
 
 IN_MEMORY = Path("/dev/shm")
-READS = {
-    "storage": (reads, "read_sequentially"),
-    "decompress": (decompressing, "read_into"),
-    "kernels": (OnDisk, "batch"),
-}
-"""What reads the test files of a stage."""
 
 
 def failed(result, kind, exit_code):
@@ -59,19 +50,6 @@ def test_a_lack_of_space_is_told_before_anything_is_written_and_midway_and_left_
     said = failed(bench.run("run", mounted, **given), "ResourceExhausted", 3)
     assert f"the filesystem of {mounted} is full: free space there, or" in said
     assert list(mounted.iterdir()) == []
-
-
-def test_a_quota_is_told_and_nothing_stays(bench, place, monkeypatch):
-    def refuse(*_args, **_more):
-        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
-
-    where, name = READS[bench.stage]
-    monkeypatch.setattr(where, name, refuse)
-    if bench.stage == "storage":
-        monkeypatch.setattr("pyscale_stages.storage.run.read_sequentially", refuse)
-    said = failed(bench.run("run", place), "ResourceExhausted", 3)
-    assert f"the quota of {place} is used up: raise it, or" in said
-    assert list(place.iterdir()) == []
 
 
 def test_on_a_filesystem_in_memory_nothing_is_called_cold(bench, missing, tmp_path):

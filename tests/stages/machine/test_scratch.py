@@ -1,6 +1,5 @@
 """The scratch folder is gone however the task ends: real processes are told to, once and twice."""
 
-import json
 import os
 import signal
 import subprocess
@@ -14,7 +13,6 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels.particles import OnDisk
 from pyscale_stages.machine.place import scratch_folder
 from refusals import refused
-from smallstages import SMALL
 
 TWICE = """
 import pathlib, select, shutil, sys
@@ -116,15 +114,6 @@ def test_a_signal_in_the_middle_of_a_test_leaves_nothing(bench_of, place, monkey
     assert list(place.iterdir()) == []
 
 
-@pytest.mark.parametrize("ending", [ValueError, KeyboardInterrupt, SystemExit])
-def test_the_folder_is_removed_whatever_is_raised(place, ending):
-    with pytest.raises(ending), scratch_folder(place, "storage", print) as folder:
-        assert folder.parent == place
-        (folder / "half").write_bytes(b"half")
-        raise ending
-    assert list(place.iterdir()) == []
-
-
 def test_answers_to_signals_come_back_and_what_is_not_to_be_heard_stays_unheard(place):
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     with scratch_folder(place, "storage", print):
@@ -153,32 +142,3 @@ def test_a_place_that_takes_no_folder_is_refused():
         scratch_folder(Path("/proc"), "storage", print),
     ):
         pytest.fail("it began")
-
-
-STAGE = """
-import sys, time
-from pyscale_stages.commandline import main
-from pyscale_stages.storage import run
-
-def wait(*_given):
-    print("reading", flush=True)
-    sys.stdin.readline()
-
-run.read_sequentially = wait
-place, output, params = sys.argv[1:]
-given = ["--input", place, "--output", output, "--params", params]
-sys.exit(main(["storage", "run", *given], time.monotonic()))
-"""
-
-
-@pytest.mark.slow
-def test_a_stage_that_is_politely_killed_leaves_nothing(place, tmp_path):
-    (tmp_path / "params.json").write_text(json.dumps(SMALL["storage"]))
-    with python(STAGE, place, tmp_path / "out", tmp_path / "params.json") as process:
-        hear(process, "reading")
-        assert list(place.rglob("*.mrc"))
-        process.send_signal(signal.SIGTERM)
-        # Its read ends too, where the signal came just before that.
-        process.communicate()
-        assert process.returncode == 128 + signal.SIGTERM
-    assert list(place.iterdir()) == []

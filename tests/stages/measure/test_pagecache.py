@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from pyscale_stages.measure import pagecache, residency
-from pyscale_stages.residency import Residency
 
 pytestmark = pytest.mark.slow
 
@@ -48,23 +47,6 @@ class TestProbe:
         assert eviction.node == os.uname().nodename
         for _ in range(3):
             assert pagecache.probe(frames).resident_bytes == 0
-
-    def test_it_counts_part_of_a_file(self, frames, monkeypatch):
-        pagecache.evict(frames)
-        descriptor = os.open(frames, os.O_RDONLY)
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)  # as little read-ahead as can be
-        os.pread(descriptor, 1, 0)
-        os.close(descriptor)
-        counted = pagecache.probe(frames).resident_bytes
-        # How much comes in with one byte is the kernel's choice.
-        assert residency.PAGE_BYTES <= counted < 4 * MIB
-        monkeypatch.setattr(residency, "_CACHESTAT", UNKNOWN_CALL)
-        assert pagecache.probe(frames).resident_bytes == counted
-
-    @pytest.mark.parametrize("content", [b"", b"{}"])
-    def test_residency_never_exceeds_the_size(self, disk, content):
-        (disk / "small.json").write_bytes(content)
-        assert pagecache.probe(disk / "small.json").resident_bytes == len(content)
 
     def test_mincore_looks_at_every_chunk_of_a_large_file(self, disk, monkeypatch):
         monkeypatch.setattr(residency, "_CACHESTAT", UNKNOWN_CALL)
@@ -188,11 +170,6 @@ class TestOtherFilesystems:
         # The reason is no theory: the image's own pages still hold the data.
         assert (pagecache.probe(image).resident_bytes or 0) >= MIB
 
-    def test_a_read_only_mount_is_evicted_with_proof_for_the_owner(self, frames, mounted):
-        folder = mounted("--bind", "-o", "ro", str(frames.parent))
-        eviction = pagecache.evict(folder / frames.name)
-        assert eviction.state == "verified-cold"
-
     @pytest.mark.parametrize(
         ("magic", "words"), [(0x2FC12FC1, "ZFS"), (0x47504653, "GPFS"), (0x65735546, "FUSE")]
     )
@@ -218,21 +195,3 @@ def test_a_cold_file_is_brought_in_whole_and_storage_that_fails_is_a_reason(fram
     # The first page of this process's memory is a file's content that cannot be read.
     said = pagecache.warm(Path("/proc/self/mem")).reason
     assert said == "it cannot be read: Input/output error"
-
-
-@pytest.mark.parametrize(
-    ("resident", "method", "state"),
-    [
-        (0, "cachestat", "verified-cold"),
-        (0, "mincore", "verified-cold"),
-        (0, "preadv2", "evicted-unverified"),
-        (4096, "mincore", "warm"),
-        (8192, "cachestat", "warm"),
-        (None, "none", "unsupported"),
-    ],
-)
-def test_only_a_proof_makes_a_file_cold(resident, method, state):
-    seen = Residency.model_validate(
-        {"path": "f", "size_bytes": 8192, "resident_bytes": resident, "method": method}
-    )
-    assert pagecache.state_of(seen) == state

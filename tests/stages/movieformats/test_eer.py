@@ -53,11 +53,3 @@ def test_two_electrons_on_a_pixel_are_refused(tmp_path):
     frames[2, 5, 5] = 2
     with pytest.raises(ValueError, match="at most one electron"):
         write_eer(tmp_path / "movie.eer", frames)
-
-
-@pytest.mark.parametrize("run", [0, 1, 126, 127, 128, 253, 254, 255, 381])
-@pytest.mark.parametrize("after", [0, 1, 126, 127, 128, 254])
-def test_runs_about_the_longest_code_are_exact(run, after):
-    frame = np.zeros((1, run + 1 + after), np.uint8)
-    frame[0, run] = 1
-    assert np.array_equal(decoded(encode_events(frame), frame.shape), frame)

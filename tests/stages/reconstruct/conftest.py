@@ -8,7 +8,6 @@ import torch
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.ranks.group import Group
-from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.iterate import solver_of
 from pyscale_stages.reconstruct.output import write_image
@@ -28,6 +27,7 @@ SMALL = {"size_px": 32, "blocks": 1, "tile_px": 16, "overlap_px": 8}
 def solver_alone():
     """Build the solver of one rank, by the parameters' seed; with it the problem."""
     from pyscale_stages.reconstruct.context import TimedContext
+    from pyscale_stages.reconstruct.iterate import Components
 
     def build(params, seed=0):
         cpu = torch.device("cpu")

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from pyscale_stages.reconstruct.clock import Components
+from pyscale_stages.reconstruct.iterate import Components
 
 
 def passes(at_least_s=0.0):

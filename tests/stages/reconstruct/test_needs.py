@@ -1,7 +1,6 @@
 """What the doctor tries of the stage."""
 
 import json
-from importlib.metadata import version
 from io import StringIO
 
 import pytest
@@ -26,6 +25,6 @@ def test_a_small_image_is_reconstructed_and_a_volume_is_smaller(problem, size_px
     said = StringIO()
     NEEDS.try_out(Trying(request, said))
     step, works = map(json.loads, said.getvalue().splitlines())
-    assert step == {"step": f"reconstruct an image of {size_px} px on cpu"}
+    assert step == {"step": "run on a small input on cpu"}
     assert (works["code"], works["where"], works["status"]) == ("stage.works", "image", "ok")
-    assert works["what"] == f"DeepInverse {version('deepinv')} reconstructed an image on cpu"
+    assert works["what"] == "it ran on a small input on cpu"

@@ -1,7 +1,5 @@
 """The stage as one rank runs it, from parameters to record."""
 
-import time
-
 import numpy as np
 import pytest
 import torch
@@ -9,9 +7,8 @@ import torch
 import startedranks
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.group import Group
-from pyscale_stages.reconstruct import run
 from pyscale_stages.reconstruct.denoiser import network_of
-from pyscale_stages.reconstruct.iterate import solver_of, timed_iterations
+from pyscale_stages.reconstruct.iterate import timed_iterations
 from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import problem_of
@@ -98,22 +95,6 @@ def test_a_run_with_weights_of_a_file_is_no_mere_timing(folder):
     record = reconstructed(folder / "trained", **tiny, weights=str(file)).of(Reconstruction)[0]
     assert record.weights.startswith("own.pth (")
     assert not record.timing_only
-
-
-def test_setup_ends_when_the_solver_is_built(folder, monkeypatch):
-    took_s = []
-
-    def timed(*given):
-        start = time.perf_counter()
-        solver = solver_of(*given)
-        took_s.append(time.perf_counter() - start)
-        return solver
-
-    monkeypatch.setattr(run, "solver_of", timed)
-    # The norm of many beams takes longer than all else that is built.
-    beams = {"problem": "tomography_2d", "size_px": 64, "tile_px": 32, "overlap_px": 16}
-    record = reconstructed(folder / "beams", **beams, angles=60, iterations=1).of(Reconstruction)[0]
-    assert record.setup_s >= took_s[0]
 
 
 def test_the_same_seed_gives_the_same_bytes(result, folder):

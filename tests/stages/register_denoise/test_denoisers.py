@@ -2,13 +2,11 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.stats import theilslopes
 
 from pyscale_stages.register_denoise.denoisers import (
     CameraNoise,
     camera_noise,
     denoise,
-    median_slope,
     noise_warnings,
 )
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
@@ -151,13 +149,3 @@ def test_the_inverse_of_the_mean_is_the_mean_to_a_twentieth_of_a_photon(photons)
         assert stable.std() == pytest.approx(1, abs=0.03)
     restored = noise.restore(np.array([stable.mean()]))[0]
     assert restored == pytest.approx(OFFSET + GAIN * photons, abs=0.05 * GAIN)
-
-
-@pytest.mark.parametrize("n", [2, 3, 5, 40])
-@pytest.mark.parametrize("decimals", [0, 9])
-def test_the_median_slope_and_its_interval_are_scipys_also_with_ties(n, decimals):
-    random = np.random.default_rng(n)
-    x = np.cumsum(random.uniform(0.1, 2, n))
-    y = np.round(0.7 * x + random.normal(0, 2, n), decimals)
-    expected = theilslopes(y, x)
-    assert median_slope(x, y) == (expected.slope, expected.low_slope)

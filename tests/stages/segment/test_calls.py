@@ -18,7 +18,7 @@ from pyscale_stages.contract import TaskSpec
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.movie import Movie
-from pyscale_stages.segment import calls, parts
+from pyscale_stages.segment import calls
 from pyscale_stages.segment.labels import LABELS_FILE
 from pyscale_stages.segment.models import Model
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams, embedded_model
@@ -170,8 +170,7 @@ class Built(NamedTuple):
 def gpu(monkeypatch):
     gpu = Gpu()
     clock = SimpleNamespace(monotonic=lambda: gpu.now_s)
-    for module in (calls, parts):
-        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(calls, "time", clock)
     monkeypatch.setattr(calls, "wait_for", gpu.wait)
     monkeypatch.setattr(calls, "held_bytes", lambda _device: gpu.held_bytes.pop(0))
     monkeypatch.setattr(calls, "prepared_device", lambda *_given, **_options: None)

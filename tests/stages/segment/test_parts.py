@@ -7,11 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from pyscale_stages import timing
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.movie import Movie
 from pyscale_stages.segment import parts
 from pyscale_stages.segment.params import SegmentParams
-from pyscale_stages.segment.parts import HOOKS, PARTS, SIZE_HOOK, Hook, PartTimes, timed_parts
+from pyscale_stages.segment.parts import HOOKS, PARTS, SIZE_HOOK, Hook, timed_parts
+from pyscale_stages.timing import NestedTimes
 from refusals import refused
 
 
@@ -19,7 +21,7 @@ from refusals import refused
 def clock(monkeypatch):
     """Seconds that pass only where a test says so."""
     clock = SimpleNamespace(now_s=0.0)
-    monkeypatch.setattr(parts, "time", SimpleNamespace(monotonic=lambda: clock.now_s))
+    monkeypatch.setattr(timing, "time", SimpleNamespace(perf_counter=lambda: clock.now_s))
     return clock
 
 
@@ -36,67 +38,15 @@ def now_in_place(hooks):
     return [attrgetter(hook.function)(import_module(hook.module)) for hook in hooks]
 
 
-def test_a_moment_counts_once_for_the_innermost_part(clock):
-    times = PartTimes(("prepare", "network"), nothing_to_wait_for)
-    with times.part("prepare"):
-        clock.now_s += 1
-        with times.part("network"):
-            clock.now_s += 10
-            with times.part("network"):
-                clock.now_s += 100
-        clock.now_s += 2
-    clock.now_s += 1000
-    assert times.seconds == {"prepare": 3, "network": 110}
-
-
 def test_the_rest_of_a_part_can_belong_to_another(clock):
-    times = PartTimes(("prepare", "network", "stitch"), nothing_to_wait_for)
-    with times.part("prepare"):
+    times = NestedTimes(("prepare", "network", "stitch"), nothing_to_wait_for)
+    with times.timed("prepare"):
         clock.now_s += 1
-        with times.part("network"):
+        with times.timed("network"):
             clock.now_s += 10
         times.go_on_as("stitch")
         clock.now_s += 2
     assert times.seconds == {"prepare": 1, "network": 10, "stitch": 2}
-
-
-def test_a_part_can_be_told_as_a_whole(clock):
-    times = PartTimes(("network", "stitch", "diameter"), nothing_to_wait_for)
-    with times.part("diameter", whole=True):
-        clock.now_s += 1
-        with times.part("network"):
-            clock.now_s += 10
-        times.go_on_as("stitch")
-        clock.now_s += 2
-    with times.part("network"):
-        clock.now_s += 5
-    assert times.seconds == {"network": 5, "stitch": 0, "diameter": 13}
-
-
-def test_a_part_ends_when_the_device_has_done_its_work(clock):
-    left_s = 0.0
-
-    def wait():
-        nonlocal left_s
-        clock.now_s += left_s
-        left_s = 0
-
-    times = PartTimes(("network", "from_device"), wait)
-    with times.part("network"):
-        left_s = 7
-        with times.part("from_device"):
-            clock.now_s += 1
-    assert times.seconds == {"network": 7, "from_device": 1}
-
-
-def test_a_part_that_fails_is_counted_and_over(clock):
-    times = PartTimes(("prepare", "network"), nothing_to_wait_for)
-    with times.part("prepare"):
-        with pytest.raises(ZeroDivisionError), times.part("network", whole=True):
-            clock.now_s += 4
-            raise ZeroDivisionError
-        clock.now_s += 1
-    assert times.seconds == {"prepare": 1, "network": 4}
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook.where)
@@ -138,3 +88,25 @@ def test_a_function_that_cellpose_lacks_is_named_and_nothing_stays_hooked():
     ):
         pass
     assert now_in_place(HOOKS) == before
+
+
+def test_what_the_estimate_of_the_diameter_calls_belongs_to_it(clock, monkeypatch):
+    def lasts(seconds, *inside):
+        def work():
+            clock.now_s += seconds
+            for call in inside:
+                call()
+
+        return work
+
+    def network_as_it_is_then():
+        module.network()
+
+    module = SimpleNamespace(network=lasts(10))
+    module.estimate = lasts(1, network_as_it_is_then, lasts(2))
+    monkeypatch.setattr(parts, "import_module", lambda _name: module)
+    hooks = (Hook("network", "m", "network", then="stitch"), Hook("diameter", "m", "estimate"))
+    with timed_parts(hooks, nothing_to_wait_for) as times:
+        module.estimate()
+        module.network()
+    assert times.seconds == {"network": 10, "stitch": 0, "diameter": 13}

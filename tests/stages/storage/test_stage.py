@@ -1,10 +1,15 @@
 import zlib
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from pydantic import ValidationError
 
+from pyscale_stages.contract import Surroundings
 from pyscale_stages.storage import params, reads, testfiles
+from pyscale_stages.storage.params import StorageParams
+from pyscale_stages.storage.stage import STAGE
 from pyscale_stages.storage.testfiles import particles_of
 from pyscale_stages.timing import Timing
 
@@ -169,3 +174,27 @@ def test_the_scale_against_the_ancestor_is_told_and_steps_of_writing_add_up(meas
         assert writes[None].details["scale_to_published"] == pytest.approx(scale)
         steps_s = writes["write"].wall_s + writes["flush"].wall_s
         assert writes[None].wall_s == pytest.approx(steps_s)
+
+
+def test_sizes_that_cannot_be_are_refused():
+    with pytest.raises(ValidationError, match="9 particles cannot lie in 10 files"):
+        StorageParams(particles=9)
+    with pytest.raises(ValidationError, match="multiple of 4096"):
+        StorageParams(block_bytes=5000)
+
+
+def test_an_image_is_given_the_cache_folder_to_write_into():
+    assert STAGE.surroundings(StorageParams()) == Surroundings()
+    params = StorageParams(cache_folder=Path("scratch"))
+    assert STAGE.surroundings(params) == Surroundings(written=(Path("scratch"),))
+
+
+def test_proofs_of_the_page_cache_of_two_workers_are_joined_too(bench, place):
+    fast = {"modes": ["warm"], "readers": [1], "movie_formats": ["mrc"]}
+    outputs = [bench.done("run", place, output=name, **fast) for name in ("one", "two")]
+    merged = bench.done("merge", *outputs, output="merged", **fast)
+    table = pl.read_parquet(merged / "residency.parquet")
+    for worker, folder in enumerate(outputs):
+        part = table.filter(worker=worker).drop("worker")
+        assert part.equals(pl.read_parquet(folder / "residency.parquet").drop("worker"))
+    assert bench.agreement(outputs[0], merged, **fast).same

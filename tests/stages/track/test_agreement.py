@@ -91,12 +91,6 @@ def test_the_context_of_a_window_is_not_compared(label_movie, bench):
     assert agreement.details["links_reference"] == 2
 
 
-def test_a_table_without_a_column_is_named(output, bench):
-    table = changed(output, "broken") / "tracks.parquet"
-    pl.read_parquet(table).drop("label").write_parquet(table)
-    bench.refused("check", output, table.parent)
-
-
 def test_the_second_output_is_compared_with_the_truth(output, bench, tmp_path):
     truth = truth_of(two_cells(shift_px=0.5), tmp_path / "truth")
     cut = changed(output, "cut", track_id=CUT)
@@ -147,10 +141,6 @@ def test_of_two_channels_the_segmented_one_is_the_truth(tmp_path):
     wrong = right.with_columns(pl.lit(0, pl.Int32).alias("channel"), pl.col("y_px", "x_px") + 30)
     pl.concat([wrong, right]).write_parquet(both / "tracks.parquet")
     assert set(link_quality(found, both, (0, FRAMES)).values()) == {1.0}
-
-
-def test_a_truth_that_is_none_is_named(output, bench, tmp_path):
-    bench.refused("check", output, output, truth=tmp_path / "nowhere")
 
 
 @pytest.mark.slow

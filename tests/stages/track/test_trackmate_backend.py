@@ -85,21 +85,7 @@ def stage_arguments(labels, tmp_path, **params):
     return line + [text for name, path in options.items() for text in (f"--{name}", str(path))]
 
 
-def test_settings_hold_every_key_that_trackmate_demands():
-    settings = tracker_settings(TrackParams(gap_frames=5), Distances(12.0, 20.0, 30.0))
-    assert {key: value for key, value in settings.items() if not key.endswith("PENALTIES")} == {
-        "LINKING_MAX_DISTANCE": 12.0,
-        "ALLOW_GAP_CLOSING": True,
-        "GAP_CLOSING_MAX_DISTANCE": 20.0,
-        "MAX_FRAME_GAP": 5,
-        "ALLOW_TRACK_SPLITTING": True,
-        "SPLITTING_MAX_DISTANCE": 30.0,
-        "ALLOW_TRACK_MERGING": False,
-        "MERGING_MAX_DISTANCE": 12.0,
-        "ALTERNATIVE_LINKING_COST_FACTOR": 1.05,
-        "CUTOFF_PERCENTILE": 1.0,
-        "BLOCKING_VALUE": float("inf"),
-    }
+def test_gaps_and_divisions_can_be_switched_off():
     off = tracker_settings(TrackParams(gap_frames=1, splitting=False), NEAR)
     assert (off["ALLOW_GAP_CLOSING"], off["ALLOW_TRACK_SPLITTING"]) == (False, False)
 
@@ -282,18 +268,3 @@ def test_a_heap_larger_than_the_job_is_refused(unlimited):
         jvm.fitting_heap_mib(5000, {"SLURM_MEM_PER_NODE": "4000"})
     with pytest.raises(ResourceExhausted, match="lower it"):
         jvm.fitting_heap_mib(1 << 40, {})
-
-
-@pytest.mark.slow
-def test_jars_without_all_classes_are_named(jdk, label_movie, tmp_path):
-    jars = tmp_path / "jars"
-    jars.mkdir()
-    subprocess.run(
-        ["jar", "--create", "--file", str(jars / "TrackMate-0.jar"), "-C", str(jars), "."],
-        check=True,
-    )
-    labels = label_movie([[(20, 20)]] * 3)
-    done = in_new_process(*stage_arguments(labels, tmp_path, trackmate_jars=str(jars)))
-    assert done.returncode == 2
-    assert "Java does not find ij.ImagePlus, which the jars of TrackMate 7.10" in done.stderr
-    assert not (tmp_path / "out").exists()
