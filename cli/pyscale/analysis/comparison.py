@@ -10,6 +10,8 @@ import polars as pl
 from pyscale.analysis.align import align, by_labels
 from pyscale.analysis.drift import drifts
 from pyscale.analysis.judging import MARGIN, OTHER_WORK, Arms
+from pyscale.analysis.ranks.loader import loader_trials
+from pyscale.analysis.ranks.reconstruct import reconstruct_trials
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 
@@ -70,6 +72,24 @@ def compared(
         at_least=at_least,
     )
     return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+def rank_times(loading: pl.DataFrame, reconstruction: pl.DataFrame) -> pl.DataFrame:
+    """Give what counts of each trial of ranks as `wall_s`, and the size that its `work` is of.
+
+    It is the time of a patch, of all ranks in step, or of an iteration of a reconstruction.
+    """
+    schema = columns((TEXT, "trial"), (REAL, "wall_s work"))
+    found = [
+        trials(table).filter("valid").select("trial", wall_s=time_s, work=size)
+        for table, trials, time_s, size in (
+            (loading, loader_trials, 1 / pl.col("patches_per_s"), pl.col("patch_px")),
+            (reconstruction, reconstruct_trials, pl.col("wall_s"), pl.col("size_px")),
+        )
+        if not table.is_empty()
+    ]
+    kept = [pl.col(name).cast(kind) for name, kind in schema.items()]
+    return pl.concat([pl.DataFrame(schema=schema), *(table.select(kept) for table in found)])
 
 
 def unit_between(ratios: Sequence[float | None]) -> float | None:

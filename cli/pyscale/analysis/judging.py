@@ -19,12 +19,6 @@ takes longer, of any `better` or `faster`, and of each single `same`."""
 
 OTHER_WORK = "other-work"
 """Reason where N workers had not as much to do in both, so that nothing is judged."""
-OTHER_UNIT = "unit-differs"
-"""Reason where both sides give a number in different units."""
-OTHER_DIRECTION = "direction-differs"
-"""Reason where a higher number is better for one side only."""
-NO_RATIO = "no-ratio"
-"""Reason where a number is 0 or negative in a trial of either side."""
 
 SIDES = ("base", "new")
 Arms = Sequence[Sequence[float]]

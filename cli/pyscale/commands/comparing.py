@@ -13,7 +13,6 @@ from rich.text import Text
 from pyscale.analysis.comparison import comparison, other_work
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.judging import MARGIN, SIDES
-from pyscale.analysis.samples import MEASURED, compared_samples, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.console import answer, talk
@@ -48,7 +47,6 @@ class _Loaded:
     context: ComparisonContext
     base: pl.DataFrame
     new: pl.DataFrame
-    samples: tuple[pl.DataFrame, pl.DataFrame]
     tests: pl.DataFrame | None = None
 
 
@@ -95,8 +93,7 @@ def _of_two(base: str, new: str, counts: float) -> Compared:
     _refuse_other_work(base, new, loaded.base, loaded.new)
     context = loaded.context.model_copy(update={"at_least": counts})
     times = comparison(loaded.base, loaded.new, interleaved=context.measured_here, at_least=counts)
-    of_samples = compared_samples(*loaded.samples, at_least=counts)
-    rows = judged(times, of_samples, loaded.tests)
+    rows = judged(times, loaded.tests)
     if not any(row["verdict"] for row in rows):
         _refuse_nothing_judged(base, new, context, rows)
     return Compared(context, rows)
@@ -105,7 +102,7 @@ def _of_two(base: str, new: str, counts: float) -> Compared:
 def _refuse_nothing_judged(
     base: str, new: str, context: ComparisonContext, rows: Sequence[Row]
 ) -> None:
-    """Say why there is nothing to compare: the work is another, or nothing is in common."""
+    """Say why there is nothing to compare."""
     why_not = reasons(rows, context.at_least)
     if why_not:
         raise UserError(
@@ -134,7 +131,7 @@ def _loaded(*names: str, at_least: float) -> _Loaded:
         refuse_twice([Path(name) for name in names])
         base, new = (trials_from_wall_times(read_wall_times(Path(name))) for name in names)
         context = ComparisonContext(base=names[0], new=names[1], measured_here=False)
-        return _Loaded(context, base, new, (samples({}), samples({})))
+        return _Loaded(context, base, new)
     runs_folder = load_settings().runs_folder
     if any(are_tables):
         table, run = names[are_tables.index(True)], names[are_tables.index(False)]
@@ -152,7 +149,6 @@ def _loaded(*names: str, at_least: float) -> _Loaded:
         between(before, after),
         before.compared_trials,
         after.compared_trials,
-        (before.samples, after.samples),
         tests_compared(before, after, at_least=at_least),
     )
 
@@ -197,7 +193,7 @@ def _written(row: Row) -> Row:
 
 def _gate(context: ComparisonContext, rows: Sequence[Row]) -> int:
     """Say whether a regression was found, and what could not be told."""
-    judged_rows = [row for row in rows if row["decides"] and row["verdict"] is not None]
+    judged_rows = [row for row in rows if row["verdict"] is not None]
     worse = _named(judged_rows, "worse")
     if worse:
         talk(f"regression: {worse}")
@@ -218,11 +214,4 @@ def _gate(context: ComparisonContext, rows: Sequence[Row]) -> int:
 
 
 def _named(rows: Sequence[Row], verdict: str) -> str:
-    """Name what has a verdict; a number that a stage measures also by what it is."""
-    return named(
-        [
-            row | ({"name": f"{row['value']} of {row['stage']}"} if row["kind"] == MEASURED else {})
-            for row in rows
-            if row["verdict"] == verdict
-        ]
-    )
+    return named([row for row in rows if row["verdict"] == verdict])

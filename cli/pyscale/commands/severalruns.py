@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
+from pyscale.analysis.comparison import comparison, rank_times
 from pyscale.analysis.machine.beside import machines_beside
 from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.analysis.measured import measured_trials
-from pyscale.analysis.samples import compared_samples, samples
 from pyscale.errors import UserError
 from pyscale.evaluation.results import tables_folder
 from pyscale.evaluation.run_diff import MeasuredRun, between
@@ -51,13 +50,7 @@ def report_several(
         started=[results.context.started for results in found],
         contexts=[between(measured[0], run) for run in measured[1:]],
         differing=differing([run.facts(entries) for run in measured]),
-        samples=[
-            # Numbers of different input are not compared.
-            compared_samples(measured[0].samples, run.samples)
-            if measured[0].inputs == run.inputs
-            else compared_samples(samples({}), samples({}))
-            for run in measured[1:]
-        ],
+        ranks=[comparison(measured[0].rank_trials, run.rank_trials) for run in measured[1:]],
     )
     with writing_into(folder):
         page = write_comparison(folder, several)
@@ -84,10 +77,7 @@ def _measured(run: RunFolder, results: Results, report: Path) -> MeasuredRun:
         tuple(sorted(nodes)),
         results.trials,
         read_table(folder, "timings"),
-        samples(
-            {name: read_table(folder, name) for name in ("loading", "reconstruction")},
-            measured_trials(read_table(folder, "measures"), results.trials),
-        ),
+        rank_times(*(read_table(folder, name) for name in ("loading", "reconstruction"))),
     )
 
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.comparison import rank_times
 from pyscale.analysis.machine.beside import MachineSide, compared_tests, machines_side_by_side
 from pyscale.analysis.machine.tests import machine_tests, trial_medians
-from pyscale.analysis.measured import measured_trials
-from pyscale.analysis.samples import MEASURED, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.console import talk
 from pyscale.errors import UserError
@@ -22,7 +21,7 @@ from pyscale.planning.runfacts import Facts, differences, facts
 from pyscale.planning.traits import shares_windows, stands_apart
 from pyscale.references.workid import size_ids_of
 from pyscale.report.comparison import ComparisonContext, OutputComparison
-from pyscale.report.judged import named, title_of
+from pyscale.report.judged import named
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables
@@ -39,7 +38,8 @@ class MeasuredRun:
     nodes: tuple[str, ...]
     trials: pl.DataFrame
     timings: pl.DataFrame
-    samples: pl.DataFrame
+    of_ranks: pl.DataFrame
+    """As `pyscale.analysis.comparison.rank_times` gives it."""
 
     @classmethod
     def of(cls, run: RunFolder) -> MeasuredRun:
@@ -50,11 +50,8 @@ class MeasuredRun:
         nodes = tables.tasks["node"].drop_nulls().unique().sort().to_list()
         manifest = build_manifest(run, tables.sources)
         trials = trial_table(tables.tasks, tables.spans)
-        found = samples(
-            {"loading": tables.loading, "reconstruction": tables.reconstruction},
-            measured_trials(tables.measures, trials),
-        )
-        return cls(run, manifest, tuple(nodes), trials, tables.timings, found)
+        ranks = rank_times(tables.loading, tables.reconstruction)
+        return cls(run, manifest, tuple(nodes), trials, tables.timings, ranks)
 
     def facts(self, entries: set[str]) -> Facts:
         """What it was measured on and with, as far as these entries of the suite go."""
@@ -67,18 +64,21 @@ class MeasuredRun:
 
     @property
     def compared_trials(self) -> pl.DataFrame:
-        """Trials whose wall times are compared, as those of ranks and of the machine are not."""
+        """Trials whose wall times are compared, those of ranks as `rank_trials` has them."""
         apart = self.trials["stage"].is_in(list(self.run.plan.entries_that(stands_apart)))
-        return self.trials.filter(~apart)
+        return pl.concat([self.trials.filter(~apart), self.rank_trials])
+
+    @property
+    def rank_trials(self) -> pl.DataFrame:
+        """Trials of ranks, with the time and the work that count in place of those of processes."""
+        own = self.trials.drop("wall_s", "work").join(self.of_ranks, on="trial")
+        return own.select(self.trials.columns)
 
     @property
     def measured(self) -> dict[str, set[tuple[str, int | None]]]:
         """Names and N of what can be compared, by its kind."""
         timed = self.compared_trials.filter("valid").select("stage", "workers")
-        found = {"wall times": set(timed.iter_rows())}
-        for kind, stage, workers in self.samples.select("kind", "stage", "workers").iter_rows():
-            what = "numbers" if kind == MEASURED else title_of(kind).lower()
-            found.setdefault(what, set()).add((stage, workers))
+        found: dict[str, set[tuple[str, int | None]]] = {"wall times": set(timed.iter_rows())}
         tests = self.timings["test"].unique(maintain_order=True)
         found["tests of the machine"] = {(test, None) for test in tests}
         return {kind: names for kind, names in found.items() if names}
@@ -139,6 +139,7 @@ def between(base: MeasuredRun, new: MeasuredRun) -> ComparisonContext:
         measured_here=True,
         interleaved=interleaved_line(base.run.plan),
         nothing_in_common=nothing_in_common(base, new),
+        of_ranks=not base.of_ranks.is_empty(),
         differences=tuple(differences(base.facts(shared), new.facts(shared))),
         uncommitted=commits[0] == commits[1] and bool(commits[0][1]),
         missing={

@@ -66,6 +66,9 @@ class ComparisonContext(Record):
     new: str = Field(description="What is judged, in words")
     measured_here: bool = Field(description="Whether these are runs, not tables of wall times")
     differences: tuple[Difference, ...] = ()
+    of_ranks: bool = Field(
+        False, exclude=True, description="Whether ranks load or reconstruct together"
+    )
     uncommitted: bool = Field(
         False, description="Both ran from one commit, with changes that nobody recorded"
     )

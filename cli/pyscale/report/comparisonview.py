@@ -194,7 +194,6 @@ def _columns(rows: Sequence[Row], marks: Mapping[str, str], *, tied: bool) -> Co
 
     return [
         numbers("N", lambda row: (ABSENT if row["workers"] is None else str(row["workers"]),)),
-        words("Value", lambda row: row.get("shown_value")),
         *(
             numbers(
                 f"{side.capitalize()}{of_side}",
@@ -219,7 +218,7 @@ def _verdict(row: Row, marks: Mapping[str, str]) -> str:
     mark = f" ({marks[row['reason']]})" if row["reason"] is not None else ""
     if row["verdict"] is not None:
         of_rates = " (of rates)" if row.get("basis") == "rate" else ""
-        return ", ".join([f"{row['word']}{mark}{of_rates}", *doubts(row)])
+        return ", ".join([f"{row['verdict']}{mark}{of_rates}", *doubts(row)])
     if mark:
         return f"not compared{mark}"
     base, new = (row.get(f"{side}_why_not") for side in SIDES)

@@ -9,17 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.judging import (
-    MARGIN,
-    NO_RATIO,
-    OTHER_DIRECTION,
-    OTHER_UNIT,
-    OTHER_WORK,
-    SIDES,
-)
+from pyscale.analysis.judging import MARGIN, OTHER_WORK, SIDES
 from pyscale.analysis.judging import reasons as reasons_of
 from pyscale.analysis.machine.beside import WHY_NOT
-from pyscale.analysis.samples import MEASURED, MEASURES, TITLE, is_primary
 from pyscale.report.viewer.machines import group_of, name_of
 from pyscale.wording import ABSENT, INVALID, at_each_n, listing, ratio, titled
 from pyscale_stages.wording import plural
@@ -28,46 +20,25 @@ Row = dict[str, Any]
 
 TIMES = "wall times"
 TESTS = "Tests of the machine"
-SHOWN = frozenset({"word", "told_under", "group", "family", "shown_value", "amount_unit"})
+SHOWN = frozenset({"told_under", "group", "family", "amount_unit"})
 """Of a row: what only its layout asks for."""
 MOST_NAMED = 6
 """Tests that a sentence names: those that differ most."""
 OTHER_RESULT = "other result"
 """Beside the verdict on a version whose output is not the base's: its time proves nothing."""
-OF_NUMBERS = {"worse": "worse", "slower": "perhaps worse", "faster": "perhaps better"}
-"""Verdicts on numbers that are no times; that of `better` is called so."""
-OF_NEITHER = {
-    "worse": "higher",
-    "slower": "perhaps higher",
-    "better": "lower",
-    "faster": "perhaps lower",
-}
-"""The same of numbers of which neither is better."""
-UNLIKE = {
-    OTHER_WORK: "the work is another",
-    OTHER_UNIT: "base and new give the number in different units",
-    OTHER_DIRECTION: "base and new differ in whether higher or lower is better",
-    NO_RATIO: "a number of 0 or below has no ratio",
-}
-"""Why what both sides have is not alike, as a clause."""
 
 
-def judged(
-    times: pl.DataFrame | None = None,
-    samples: pl.DataFrame | None = None,
-    tests: pl.DataFrame | None = None,
-) -> list[Row]:
+def judged(times: pl.DataFrame | None = None, tests: pl.DataFrame | None = None) -> list[Row]:
     """Give a row for everything that either of two sides has, with the verdict where both do.
 
-    The tables are those of `comparison`, of `compared_samples` and, a node each, of
-    `compared_tests`, all of `pyscale.analysis`. Beside their columns each row has `kind`,
-    `name` and `unit`, the amounts `base` and `new`, the verdict in a `word`, and whether it
-    `decides`; `told_under` is what its verdicts are summed up under, `group` the title of its
-    table, and what has one `family` was judged together. `reason` says why there is not enough
-    data, or no verdict.
+    The tables are those of `comparison` and, a node each, of `compared_tests`, both of
+    `pyscale.analysis`. Beside their columns each row has `kind`, `name` and `unit`, and the amounts
+    `base` and `new`; `told_under` is what its verdicts are summed up under, `group` the title of
+    its table, and what has one `family` was judged together. `reason` says why there is not
+    enough data, or no verdict.
     """
     rows: list[Row] = []
-    for of_kind, table in ((_of_times, times), (_of_samples, samples), (_of_tests, tests)):
+    for of_kind, table in ((_of_times, times), (_of_tests, tests)):
         if table is not None:
             rows += of_kind(table)
     return rows
@@ -75,28 +46,11 @@ def judged(
 
 def _of_times(table: pl.DataFrame) -> Iterator[Row]:
     rows = table.to_dicts()
-    same = {"decides": True, "told_under": "", "group": "", "family": (TIMES, "wall times")}
+    same = {"told_under": "", "group": "", "family": (TIMES, "wall times")}
     for row in rows:
         named = {"kind": TIMES, "name": stage_name(row, rows), "unit": "s"}
         walls = {side: row[f"{side}_wall_s"] for side in SIDES}
-        yield row | named | walls | {"word": row["verdict"]} | same
-
-
-def _of_samples(table: pl.DataFrame) -> Iterator[Row]:
-    for row in table.with_columns(decides=is_primary()).to_dicts():
-        kind = row["kind"]
-        is_number = kind == MEASURED
-        words = (OF_NUMBERS if row["better"] else OF_NEITHER) if is_number else {}
-        title = title_of(kind)
-        yield row | {
-            "name": row["stage"],
-            **{side: row[f"{side}_amount"] for side in SIDES},
-            "word": words.get(row["verdict"], row["verdict"]),
-            "told_under": row["value"] if is_number else title,
-            "shown_value": row["value"] if is_number or len(MEASURES[kind].values) > 1 else None,
-            "group": title,
-            "family": (kind, row["value"], row["better"]),
-        }
+        yield row | named | walls | same
 
 
 def _of_tests(table: pl.DataFrame) -> Iterator[Row]:
@@ -116,18 +70,11 @@ def _of_tests(table: pl.DataFrame) -> Iterator[Row]:
             "unit": f"{row['unit']}/s" if of_rates else "s",
             **{side: row[f"{side}_{'rate' if of_rates else 'wall_s'}"] for side in SIDES},
             "amount_unit": row["unit"] if of_rates else None,
-            "word": row["verdict"],
             "reason": row["reason"] or row["why_not"],
-            "decides": True,
             "told_under": TESTS,
             "group": group_of(kind, row["device"], row["processes"], row["entry"]) + node,
             "family": (row.get("node"), "tests of one kind and device", *family),
         }
-
-
-def title_of(kind: str) -> str:
-    """Title of a kind of values beside wall times."""
-    return TITLE if kind == MEASURED else MEASURES[kind].title
 
 
 def stage_name(row: Row, rows: Sequence[Row]) -> str:
@@ -144,9 +91,9 @@ def named(rows: Sequence[Row]) -> str:
 
 
 def conclusions(rows: Sequence[Row], at_least: float = MARGIN) -> Iterator[tuple[str, str]]:
-    """Answer by what decides, under the title of each kind, whether the new one is slower."""
+    """Answer under the title of each kind whether the new one is slower."""
     for title, own in by(rows, "told_under"):
-        told = _in_short([row for row in own if row["decides"] and row["verdict"]], at_least)
+        told = _in_short([row for row in own if row["verdict"]], at_least)
         if told is not None:
             yield title, told
 
@@ -154,12 +101,10 @@ def conclusions(rows: Sequence[Row], at_least: float = MARGIN) -> Iterator[tuple
 def _in_short(rows: Sequence[Row], at_least: float) -> str | None:
     if not rows:
         return None
-    is_number = rows[0]["kind"] == MEASURED
-    ways = ("worse", "better") if is_number else ("slower", "faster")
     told = []
     for way, verdicts in (
-        (ways[0], ("worse", "slower")),
-        (ways[1], ("better", "faster")),
+        ("slower", ("worse", "slower")),
+        ("faster", ("better", "faster")),
         (f"the same within {percent(at_least)}", ("same",)),
     ):
         own = [row for row in rows if row["verdict"] in verdicts]
@@ -189,25 +134,17 @@ def _where(own: Sequence[Row], rows: Sequence[Row], all_of_them: str) -> str:
 
 def _so_many(rows: Sequence[Row]) -> str:
     least, most = (ratio(choose(row["ratio"] for row in rows)) for choose in (min, max))
-    kind, unit = rows[0]["kind"], rows[0]["unit"]
-    times = "times as much" if kind == MEASURED else "times as long"
-    if kind in MEASURES and MEASURES[kind].better == "higher":
-        times = f"times the {unit}"
-    return f"{least if least == most else f'{least} to {most}'} {times}"
+    return f"{least if least == most else f'{least} to {most}'} times as long"
 
 
 def not_judged(rows: Sequence[Row]) -> Iterator[str]:
     """Say what was not compared, as one side alone has it or it is not alike."""
-    for title, own in by([row for row in rows if row["decides"]], "told_under"):
+    for title, own in by(rows, "told_under"):
         head = f"{title}: " if title else "Stages: "
         other = [row for row in own if row["verdict"] is None and row["reason"]]
-        for reason, unlike in by(other, "reason"):
-            if (why := UNLIKE.get(reason)) is not None:
-                if reason == OTHER_WORK and unlike[0].get("base_work"):
-                    first = unlike[0]
-                    why += f" ({first['base_work']} in base and {first['new_work']} in new)"
-                yield f"{head}not compared, as {why}: {named(unlike)}."
-        if tests := [row for row in other if row["reason"] not in UNLIKE]:
+        if unlike := [row for row in other if row["reason"] == OTHER_WORK]:
+            yield f"{head}not compared, as the work is another: {named(unlike)}."
+        if tests := [row for row in other if row["reason"] != OTHER_WORK]:
             yield f"{head}in both, but not compared: {plural(len(tests), 'test')}."
         for side, absent in (SIDES, SIDES[::-1]):
             alone = [
@@ -231,7 +168,6 @@ def reasons(rows: Sequence[Row], at_least: float, *, paired: bool = False) -> di
     known = reasons_of(at_least, paired=paired)
     if any(row["told_under"] == TESTS for row in rows):
         known["few-trials"] += " Repeats inside one process are not independent trials."
-    known |= {code: f"Not compared: {clause}." for code, clause in UNLIKE.items()}
     known[OTHER_WORK] = "Not compared: the work of N workers differs."
     known |= {code: why.replace("No speedup", "Not compared") for code, why in WHY_NOT.items()}
     return {code: sentence for code, sentence in known.items() if code in given}

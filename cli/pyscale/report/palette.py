@@ -80,8 +80,3 @@ def colour(name: str) -> str:
 def colour_rows() -> list[dict[str, Any]]:
     """The dataset `colours`, of which charts.js makes the variables that `colour` names."""
     return [{"name": name, "light": pair[0], "dark": pair[1]} for name, pair in COLOURS.items()]
-
-
-def curve_colours(count: int) -> list[str]:
-    """Colours of so many curves, in order; they begin again where there are more than colours."""
-    return [colour(f"curve-{place % len(CURVES)}") for place in range(count)]

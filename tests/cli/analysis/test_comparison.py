@@ -4,9 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import madeuploader
+import madeupreconstruct
 from atleastone import some
-from pyscale.analysis.comparison import comparison
+from pyscale.analysis.comparison import comparison, rank_times
 from pyscale.analysis.judging import Judgement, holm, judge, reasons
+from pyscale.analysis.ranks.loader import loader_trials
+from pyscale.analysis.ranks.reconstruct import reconstruct_trials
 from pyscale.analysis.walltimes import trials_from_wall_times
 
 PIPELINE = 12
@@ -278,3 +282,23 @@ def of_times(blocks, walls_s, suite="table"):
     """A table of wall times of one worker in some blocks."""
     table = {"stage": "segment", "workers": 1, "repeat": blocks, "wall_s": walls_s}
     return trials_from_wall_times(pl.DataFrame(table), suite)
+
+
+@pytest.mark.parametrize("kind", ["loading", "reconstruction"])
+def test_of_ranks_the_time_of_a_patch_or_of_an_iteration_counts(kind):
+    none = pl.DataFrame()
+    tables = {
+        "loading": madeuploader.loading(madeuploader.ENTRIES[:1]),
+        "reconstruction": madeupreconstruct.reconstruction(madeupreconstruct.ENTRIES[:1]),
+    }
+    own = dict.fromkeys(tables, none) | {kind: tables[kind]}
+    found = rank_times(**own)
+    trials, time_s = {
+        "loading": (loader_trials, 1 / pl.col("patches_per_s")),
+        "reconstruction": (reconstruct_trials, pl.col("wall_s")),
+    }[kind]
+    counted = trials(tables[kind]).filter("valid")
+    assert found["wall_s"].to_list() == counted.select(time_s).to_series().to_list()
+    assert found["trial"].to_list() == counted["trial"].to_list()
+    assert found["work"].null_count() == 0 < found.height
+    assert rank_times(none, none).is_empty()

@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.measured import measured_points, measured_trials
-from pyscale.analysis.samples import compared_samples, is_primary, samples
 from pyscale.store.tables import measure_schema
 
 REPEATS = 6
@@ -102,58 +101,6 @@ def test_a_baseline_of_zero_or_below_is_compared_by_the_difference(
     assert (first["worse"], second["worse"]) == (False, worse)
 
 
-@pytest.mark.parametrize("one", [0.0, -3.0])
-def test_a_number_of_zero_or_below_stands_in_a_comparison_and_is_not_judged(trials, one):
-    values = [100.0] * REPEATS
-    sides = [
-        samples({}, at_each_n(trials, values, [*values[1:], last], unit="cells"))
-        for last in (one, 100.0)
-    ]
-    for table in (compared_samples(*sides), compared_samples(*sides[::-1])):
-        assert table["verdict"].to_list() == ["same", None]
-        assert table["reason"].to_list() == [None, "no-ratio"]
-        assert table["base_amount"].to_list() == table["new_amount"].to_list() == [100.0, 100.0]
-        assert table["base_repeats"].to_list() == [REPEATS] * 2
-
-
 def test_numbers_that_scatter_as_much_as_they_differ_are_not_worse(trials):
     one, two = [80.0, 90.0, 100.0, 110.0, 120.0, 130.0], [70.0, 80.0, 85.0, 95.0, 100.0, 110.0]
     assert measured_points(at_each_n(trials, one, two))["worse"].to_list() == [False, False]
-
-
-@pytest.mark.parametrize(
-    ("better", "verdict"), [("higher", "worse"), ("lower", "better"), (None, "better")]
-)
-def test_two_runs_are_judged_by_the_direction_of_the_number(trials, better, verdict):
-    values = [100.0 + place for place in range(REPEATS)]
-    base = at_each_n(trials, values, values, better=better)
-    new = base.with_columns(pl.col("value") * 0.5)
-    table = compared_samples(samples({}, base), samples({}, new))
-    assert table["verdict"].to_list() == [verdict] * 2
-    assert table["ratio"].to_list() == pytest.approx([0.5, 0.5])
-    # Without a direction it decides nothing.
-    assert table.filter(is_primary()).height == (2 if better else 0)
-
-
-@pytest.mark.parametrize(
-    ("declared", "reason", "unit", "better"),
-    [
-        ({"unit": "px"}, "unit-differs", None, "higher"),
-        ({"better": "lower"}, "direction-differs", "cells", "higher"),
-        ({"better": None}, "direction-differs", "cells", "higher"),
-    ],
-)
-def test_a_number_of_another_unit_or_direction_is_not_judged(
-    trials, declared, reason, unit, better
-):
-    values = [100.0 + place for place in range(REPEATS)]
-    base = at_each_n(trials, values, values, unit="cells", better="higher")
-    new = at_each_n(trials, values, values, **{"unit": "cells", "better": "higher"} | declared)
-    for sides in ((base, new), (new, base)):
-        table = compared_samples(*(samples({}, side) for side in sides))
-        assert table["verdict"].to_list() == table["ratio"].to_list() == [None, None]
-        assert table["reason"].to_list() == [reason] * 2
-        assert table["unit"].to_list() == [unit] * 2
-        # What decides in one of them is missed.
-        assert table.filter(is_primary()).height == 2
-    assert compared_samples(samples({}, base), samples({}, new))["better"][0] == better

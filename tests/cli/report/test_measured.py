@@ -7,10 +7,6 @@ import pytest
 
 from asread import printed
 from pyscale.analysis.measured import POINT_SCHEMA
-from pyscale.analysis.samples import compared_samples, samples
-from pyscale.report.comparison import ComparisonContext, conclusion
-from pyscale.report.comparisonview import Compared, shown
-from pyscale.report.judged import judged
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.quality import worse
@@ -28,7 +24,6 @@ POINT = {
     "better": "higher",
     "means": "",
 }
-CONTEXT = ComparisonContext(base="one", new="other", measured_here=True)
 WORSE = "segment at N = 2: cells is 80.0 cells, 0.80 times that at N = 1; higher is better."
 
 
@@ -61,30 +56,3 @@ def test_numbers_have_a_table_and_what_gets_worse_a_sentence(measured, full, tmp
 def test_a_number_that_was_zero_at_the_baseline_is_said_to_be_worse_without_a_ratio(measured):
     changed = measured.measured.with_columns(better=pl.lit("lower"), over_baseline=None)
     assert_said(*worse(changed))
-
-
-@pytest.mark.parametrize(
-    ("base", "new", "is_judged"),
-    [
-        ({"better": "higher"}, {"better": "higher"}, True),
-        ({"better": "lower"}, {"better": "lower"}, True),
-        ({"better": None}, {"better": None}, True),
-        ({}, {"unit": "px"}, False),
-        ({}, {"better": "lower"}, False),
-        ({}, {"value": -1.0}, False),
-    ],
-)
-def test_a_comparison_says_of_each_number_whether_it_is_worse_or_why_it_is_not_compared(
-    base, new, is_judged
-):
-    base, new = (
-        pl.DataFrame(
-            [POINT | {"workers": 1, "value": factor * (100.0 + n)} | told for n in range(6)],
-            schema_overrides={"better": pl.String},
-        )
-        for factor, told in ((1.0, base), (0.5, new))
-    )
-    rows = judged(samples=compared_samples(samples({}, base), samples({}, new)))
-    text = printed(shown(Compared(CONTEXT, rows))).partition("What stages measure")[2]
-    assert ("not compared" in text) != is_judged
-    assert_said(conclusion(CONTEXT, rows), *text.splitlines()[3:])

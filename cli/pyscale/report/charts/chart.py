@@ -33,6 +33,7 @@ NAMED = {
     "block": "Repeat",
     "configuration": "Configuration",
     "base": "Compared with",
+    "run": "Run",
     "call_s": "A call (s)",
     "each_s": "Per megapixel (s)",
     "hardware": "Hardware",

@@ -10,13 +10,15 @@ from pathlib import Path
 import polars as pl
 
 from pyscale.planning.runfacts import Differing
+from pyscale.report.charts.chart import Chart
+from pyscale.report.charts.marks import Marks
+from pyscale.report.charts.overworkers import BARS
 from pyscale.report.comparison import ComparisonContext
 from pyscale.report.comparisonview import Compared
 from pyscale.report.judged import judged
 from pyscale.report.page.shell import page_data, rendered
 from pyscale.report.palette import colour_rows
-from pyscale.report.viewer.build import Column, SideBySide, comparison_table
-from pyscale.report.viewer.chart import DATASET, bars
+from pyscale.report.viewer.build import Column, SideBySide, Viewer, comparison_table
 from pyscale.report.viewer.machines import machine_viewer
 from pyscale.report.viewer.stages import viewer
 from pyscale.wording import listing
@@ -26,15 +28,17 @@ OTHER_INPUT = (
     "Not compared in time: its input has not the bytes of the base's, so that its work is another."
 )
 NAME = "comparison.html"
+TOLD = ("wall_s", "wall_s_low", "wall_s_high", "repeats")
+"""What the chart has of each time."""
 
 
 @dataclass(frozen=True)
 class Several:
     """Runs that are compared with the first of them.
 
-    `contexts` say what each of the others has in common with the first, and `samples` compare what
-    counts beside wall times (empty where none has any). `differing` is what not all have in common;
-    `machines` are the tests of the machine of those that have any.
+    `contexts` say what each of the others has in common with the first, and `ranks` compare what
+    ranks took (empty where none has any). `differing` is what not all have in common; `machines`
+    are the tests of the machine of those that have any.
     """
 
     found: SideBySide
@@ -42,7 +46,7 @@ class Several:
     contexts: Sequence[ComparisonContext]
     differing: Sequence[Differing]
     machines: SideBySide | None = None
-    samples: Sequence[pl.DataFrame] = ()
+    ranks: Sequence[pl.DataFrame] = ()
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,8 @@ def against_first(several: Several) -> Iterator[Against]:
         refused = OTHER_INPUT if table is None else None
         if context.nothing_in_common:
             refused = f"Not compared: {context.nothing_in_common}."
-        samples = several.samples[place - 1] if several.samples else None
-        rows = [] if refused else judged(table, samples)
+        own = [] if refused else [table, *several.ranks[place - 1 : place]]
+        rows = [row for one in own for row in judged(one)]
         yield Against(several.found.columns[place], Compared(context, rows), refused)
 
 
@@ -85,13 +89,38 @@ def what_differs(several: Several) -> str:
     return f"The runs differ in {listing(kinds)}."
 
 
+def wall_times(shown: Viewer) -> Chart | None:
+    """Draw the wall times of all columns, a panel a stage."""
+    return Marks(
+        id="side-by-side",
+        title="Wall time of each run",
+        note=f"Marks: medians over trials of one run. {BARS} The table below has every number.",
+        axis=("Wall time of each run (s)",) * 2,
+        table="configurations",
+        rows=[
+            {"curve": row.curve, "workers": row.labels["workers"]}
+            | {"run": f"{column.id}: {column.name}"}
+            | {name: getattr(cell, name) for name in TOLD}
+            for row in shown.rows
+            if row.curve is not None and not row.part
+            for column, cell in zip(shown.columns, row.cells, strict=True)
+            if cell is not None and cell.wall_s is not None
+        ],
+        seen=("run", "curve", "workers", "wall_s", "repeats"),
+        value="wall_s",
+        series="run",
+        is_joined=True,
+    ).chart()
+
+
 def write_comparison(folder: Path, several: Several) -> Path:
     """Write the page of several runs, and its tables; each appears whole or not at all."""
     shown = viewer(several.found)
     tests = several.machines and machine_viewer(several.machines)
-    chart, rows = bars(shown)
-    charts = [chart] if rows else []
-    data = page_data(charts, {DATASET: rows, "colours": colour_rows()}, shown) | {"tables": {}}
+    chart = wall_times(shown)
+    charts = [chart] if chart else []
+    rows = {name: own for each in charts for name, own in each.data.items()}
+    data = page_data(charts, {**rows, "colours": colour_rows()}, shown) | {"tables": {}}
     for found, viewed in ((several.found, shown), (several.machines, tests)):
         if found and viewed:
             table = comparison_table(found, viewed.layout).write_csv()
