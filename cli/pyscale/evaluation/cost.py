@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pydantic import Field
 
 from pyscale.analysis.spending import Prices
-from pyscale.executors.submission import asked_by_window, submissions
+from pyscale.executors.submission import asked_by_window, steps_asked
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
 from pyscale.planning.stopping import seconds_of
@@ -130,6 +130,6 @@ def times_of(plan: Plan, site: Site, left: Sequence[Trial], held: HeldJob) -> tu
 def limit_s(plan: Plan, site: Site, trial: Trial) -> float:
     """The longest that a trial can take by the time limits of its tasks."""
     return sum(
-        60.0 * one.asked(site).time_min * math.ceil(one.tasks / one.at_once)
-        for one in submissions(plan, trial)
+        60.0 * one.wanted.time_min * math.ceil(one.tasks / one.at_once)
+        for one in steps_asked(plan, trial, site)
     )
