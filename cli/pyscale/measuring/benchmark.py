@@ -129,7 +129,7 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplet
 def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplete:
     journal = Journal(run.journal_file, listener)
     done: set[str] = set()
-    with termination_as_interrupt(), attended(run, executor, journal):
+    with termination_as_interrupt(), attended(executor, journal):
         refuse_changed_input(run.path, run.plan.movies | run.plan.truths, run.plan.readings)
         runner = TrialRunner(run, executor, journal, runtime_of(run))
         # What a dead pyscale left: a process that has lost it cannot be waited for.
@@ -152,7 +152,7 @@ def _ids(plan: Plan) -> set[str]:
 
 
 @contextmanager
-def attended(run: RunFolder, executor: Executor, journal: Journal) -> Iterator[None]:
+def attended(executor: Executor, journal: Journal) -> Iterator[None]:
     """Where anything ends the block, a Ctrl-C, a full disk or another error, end what was started.
 
     What refuses to go on is written into the journal, where who follows the run reads it.
@@ -163,7 +163,6 @@ def attended(run: RunFolder, executor: Executor, journal: Journal) -> Iterator[N
         # A second Ctrl-C must not leave half of it running.
         with blocked(*ENDING):
             executor.end_all()
-            run.refuse_moved()
             if isinstance(error, KeyboardInterrupt):
                 journal.append("run_interrupted")
             elif isinstance(error, UserError):

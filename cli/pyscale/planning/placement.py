@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -105,8 +103,3 @@ def visible_gpus() -> list[str]:
     return [
         str(pynvml.nvmlDeviceGetUUID(pynvml.nvmlDeviceGetHandleByIndex(i))) for i in range(count)
     ]
-
-
-def is_apple_silicon() -> bool:
-    """Whether this is a Mac with the GPU that Metal Performance Shaders compute on."""
-    return sys.platform == "darwin" and platform.machine() == "arm64"

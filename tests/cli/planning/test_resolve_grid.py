@@ -1,8 +1,5 @@
 """What of a suite's grid is measured where, and what --with-system adds."""
 
-import platform
-import sys
-
 import pytest
 
 from pyscale.errors import UserError
@@ -18,9 +15,8 @@ SIZES = {"length_px": (224,)}
 
 
 @pytest.fixture(autouse=True)
-def _linux_without_a_gpu(monkeypatch):
+def _without_a_gpu(monkeypatch):
     monkeypatch.setattr(resolve_grid, "visible_gpus", list)
-    monkeypatch.setattr(sys, "platform", "linux")
 
 
 def devices(suite):
@@ -43,13 +39,6 @@ def test_devices_that_are_absent_are_left_out_with_a_sentence_unless_they_were_a
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(resolve_grid, "visible_gpus", lambda: ["GPU-1"])
     assert devices(measured_suite(load_suite("device"), settings(), None)) == ["cpu", "cuda"]
-
-
-def test_a_mac_with_apple_silicon_has_mps_and_one_without_has_not(monkeypatch):
-    monkeypatch.setattr(sys, "platform", "darwin")
-    for machine, expected in (("arm64", ["cpu", "mps"]), ("x86_64", ["cpu"])):
-        monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
-        assert devices(measured_suite(load_suite("device"), settings(), None)) == expected
 
 
 @pytest.mark.parametrize(
