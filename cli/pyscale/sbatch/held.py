@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyscale.errors import UserError
@@ -116,16 +116,6 @@ def held_by(plan: Plan, site: Site, trials: Sequence[Trial], workers: int | None
         slots=slots,
         workers=workers,
     )
-
-
-def times_min(
-    trials: Sequence[str], known_s: Mapping[str, float], limit_min: int
-) -> tuple[int, ...]:
-    """Time limits of the allocations that trials need, by the seconds that earlier runs took."""
-    needed_min = math.ceil(SPARE * sum(known_s[trial] for trial in trials) / 60)
-    whole, rest_min = divmod(needed_min, limit_min)
-    last = (min(limit_min, max(SHORTEST_MIN, rest_min)),) if rest_min or not whole else ()
-    return (limit_min,) * whole + last
 
 
 def limit_of(held: HeldJob, site: Site) -> int:
