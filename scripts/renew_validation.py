@@ -17,6 +17,7 @@ from pyscale.errors import UserError
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.provenance import read_provenance
+from pyscale.store.tables import build_tables
 from pyscale.validation.expected import Expected, Installation, expected_file
 from pyscale.validation.judging import measured_of
 from pyscale_stages.atomic import write_atomically
@@ -72,7 +73,7 @@ def _outputs(expected: Expected, run: RunFolder) -> Iterator[tuple[str, str, str
 
 
 def _installation(run: RunFolder) -> Installation:
-    manifest = build_manifest(run)
+    manifest = build_manifest(run, build_tables(run).sources)
     stamps = [found["stamp"] for found in manifest["hardware"].values()]
     systems = {
         f"{stamp['operating_system']}, {stamp['libc']}, {stamp['cpu']['architecture']}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyscale.executors.protocol import Batch, Executor
 from pyscale.store import records
-from pyscale.store.taskfiles import write_order, write_vanished
+from pyscale.store.taskfiles import explain_end, write_order, write_vanished
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import (
     Agreement,
@@ -80,7 +80,8 @@ class MockExecutor(Executor):
         _write(folder / records.LAUNCH_FILE, launch)
         end = self._behaviour(trial, task, spec)
         if end.returncode is None:
-            write_vanished(folder, end.error)
+            write_vanished(folder)
+            explain_end(folder, end.error)
             return
         if end.returncode >= 0:
             _write(folder / records.RESULT_FILE, _result(task, spec, end, now))

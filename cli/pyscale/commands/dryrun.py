@@ -21,7 +21,7 @@ from pyscale.evaluation.cost import (
     holding,
     money,
     prices_of,
-    times_of,
+    time_of,
 )
 from pyscale.executors.submission import script_of
 from pyscale.findings import Finding
@@ -74,12 +74,9 @@ def show(plan: Plan, found: Sequence[Finding], *, verbose: bool = False) -> None
 def _show_jobs(plan: Plan, site: Site) -> None:
     """Print the scripts of the jobs, and what they cost."""
     folder = submissions_of(Path(plan.settings["runs_folder"]).resolve() / plan.run_id)
-    jobs = [
-        (one, time_min)
-        for one in held_trials(plan, site)
-        for time_min in times_of(plan, site, one.trials, one)
-    ]
-    for number, (one, time_min) in enumerate(jobs, start=1):
+    jobs = held_trials(plan, site)
+    for number, one in enumerate(jobs, start=1):
+        time_min = time_of(plan, site, one.trials, one)
         text = script_of(held_parameters(plan, site, one, time_min), folder)
         after = ", after the one before" if number > 1 else ""
         at = "" if one.workers is None else f" at N = {one.workers}"

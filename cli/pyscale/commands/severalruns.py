@@ -22,7 +22,7 @@ from pyscale.report.viewer.sources import source_of, sources_of_run
 from pyscale.report.write import PAGE_NAME, writing_into
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
-from pyscale.store.tables import read_table
+from pyscale.store.tables import build_tables, read_table
 
 
 def report_several(
@@ -73,7 +73,7 @@ def _measured(run: RunFolder, results: Results, report: Path) -> MeasuredRun:
     folder = tables_folder(run, report)
     return MeasuredRun(
         run,
-        build_manifest(run),
+        build_manifest(run, build_tables(run).sources),
         tuple(sorted(nodes)),
         results.trials,
         read_table(folder, "timings"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pyscale.evaluation.cost import times_of
+from pyscale.evaluation.cost import time_of
 from pyscale.findings import Finding, ok, problem
 from pyscale.planning.joboptions import as_words
 from pyscale.planning.plan import Plan
@@ -51,7 +51,7 @@ def refusals(plan: Plan, site: Site) -> Iterator[Finding]:
         yield answers
         return
     for one in held_trials(plan, site):
-        options = one.options(site, times_of(plan, site, one.trials, one)[0])
+        options = one.options(site, time_of(plan, site, one.trials, one))
         answer = _judged(options)
         if answer.code == 0:
             continue

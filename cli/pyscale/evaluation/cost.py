@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pydantic import Field
 
 from pyscale.analysis.spending import Prices
-from pyscale.executors.submission import asked_by_window, submissions
+from pyscale.executors.submission import asked_by_window, steps_asked
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
 from pyscale.planning.stopping import seconds_of
@@ -19,7 +19,6 @@ from pyscale.sbatch.held import (
     HeldJob,
     held_trials,
     limit_of,
-    times_min,
 )
 from pyscale_stages.contract import Record
 
@@ -94,7 +93,7 @@ def _holding(
         work_s += lasts_s
         core_s += lasts_s * trial.processes * wanted.cpus
         gpu_s += lasts_s * trial.processes * wanted.gpus
-    # As many as are submitted: where times are not known, one.
+    # Those that come after one whose time runs out are known where the times are.
     is_known = all(trial.id in known_s for trial in one.trials)
     cores: int | None = one.cores
     request = one.slot.request
@@ -112,24 +111,23 @@ def _holding(
     )
 
 
-def times_of(plan: Plan, site: Site, left: Sequence[Trial], held: HeldJob) -> tuple[int, ...]:
-    """Time limits in minutes of the allocations that trials of a plan need, one after the other."""
+def time_of(plan: Plan, site: Site, left: Sequence[Trial], held: HeldJob) -> int:
+    """Time limit in minutes of the job that trials ask for; what does not fit waits for another."""
     known_s, limit_min = usual_s(plan), limit_of(held, site)
     if at_most := plan.settings.get("at_most"):
-        return (min(limit_min, SHORTEST_MIN + math.ceil(seconds_of(at_most) / 60)),)
-    if all(trial.id in known_s for trial in left):
-        return times_min([trial.id for trial in left], known_s, limit_min)
+        return min(limit_min, SHORTEST_MIN + math.ceil(seconds_of(at_most) / 60))
     # What was never timed may take as long as the limits of its tasks let it.
     most_s = sum(
         SPARE * known_s[trial.id] if trial.id in known_s else limit_s(plan, site, trial)
         for trial in left
     )
-    return (min(limit_min, max(SHORTEST_MIN, math.ceil(most_s / 60) + MARGIN_MIN)),)
+    margin_min = 0 if all(trial.id in known_s for trial in left) else MARGIN_MIN
+    return min(limit_min, max(SHORTEST_MIN, math.ceil(most_s / 60) + margin_min))
 
 
 def limit_s(plan: Plan, site: Site, trial: Trial) -> float:
     """The longest that a trial can take by the time limits of its tasks."""
     return sum(
-        60.0 * one.asked(site).time_min * math.ceil(one.tasks / one.at_once)
-        for one in submissions(plan, trial)
+        60.0 * one.wanted.time_min * math.ceil(one.tasks / one.at_once)
+        for one in steps_asked(plan, trial, site)
     )

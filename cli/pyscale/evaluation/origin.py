@@ -14,7 +14,7 @@ from pyscale.evaluation.runline import repeat_line
 from pyscale.planning.plan import Plan
 from pyscale.planning.runfacts import facts as facts_of
 from pyscale.planning.sweep import Sweep
-from pyscale.progress.runqueue import queue_waits_s
+from pyscale.progress.status import queue_waits_s
 from pyscale.references.workid import work_id_of
 from pyscale.report.context import Command, Node, ReportContext, Work
 from pyscale.resources import shipped

@@ -17,11 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from pyscale_stages.binds import OPTION_PREFIX, VARIABLE_PREFIX
-from pyscale_stages.measure.nodename import host_name
 
 AMD_DEVICE = Path("/dev/kfd")
 NVIDIA_DEVICES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
-_NODE_FILE = ".node"
 _NAME = re.compile(r"pyscale-[0-9a-f]{8}-([0-9]+)-\w+")
 
 
@@ -44,8 +42,6 @@ def scratch(prefix: str) -> Iterator[str]:
     """Yield a folder for a task's temporary files, named by its session; it goes with the block."""
     folder = tempfile.mkdtemp(prefix=f"{prefix}{os.getsid(0)}-")
     try:
-        # Nodes may share the folder that it lies in, and count their sessions alike.
-        Path(folder, _NODE_FILE).write_text(host_name(), encoding="utf-8")
         yield folder
     finally:
         # A stage that locked its own folder must not cost its record.
@@ -62,36 +58,11 @@ def scratch_prefix(run: Path) -> str:
 
 def left_scratch(run: Path) -> dict[Path, int]:
     """Scratch folders on this node that killed launchers of a run left, with their sessions."""
-    return _sessions(scratch_prefix(run))
-
-
-def dead_scratch() -> list[Path]:
-    """Scratch folders of any run whose session on this node has ended."""
-    import psutil
-
-    living = set()
-    for pid in psutil.pids():
-        with suppress(OSError):
-            living.add(os.getsid(pid))
-    return [
-        folder
-        for folder, session in _sessions("pyscale-").items()
-        if session not in living and _made_on_this_node(folder)
-    ]
-
-
-def _sessions(prefix: str) -> dict[Path, int]:
     return {
         folder: int(found[1])
-        for folder in _own_folders(prefix)
+        for folder in _own_folders(scratch_prefix(run))
         if (found := _NAME.fullmatch(folder.name))
     }
-
-
-def _made_on_this_node(folder: Path) -> bool:
-    with suppress(OSError, UnicodeDecodeError):
-        return (folder / _NODE_FILE).read_text(encoding="utf-8") == host_name()
-    return False
 
 
 def _own_folders(prefix: str) -> list[Path]:

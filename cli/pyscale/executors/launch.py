@@ -183,8 +183,7 @@ def environment_of(order: Order) -> Iterator[dict[str, str]]:
     if order["container"]:
         with prepared(order["container"], order["env"]) as environment:
             yield environment
-    # An order that an earlier pyscale wrote has no such key.
-    elif prefix := order.get("scratch_prefix"):
+    elif prefix := order["scratch_prefix"]:
         with scratch(prefix) as folder:
             yield os.environ | {"TMPDIR": folder} | order["env"]
     else:
@@ -219,8 +218,7 @@ def tell_other_ranks(
     task: Path, order: Order, returncode: int | None, cause: dict[str, Any] | None
 ) -> None:
     """Write how a task ended beside its meeting, if it has one and did not end well."""
-    # An order that an earlier pyscale wrote has no such key.
-    if order.get("meeting") is not None and returncode != 0:
+    if order["meeting"] is not None and returncode != 0:
         sentence = cause["message"] if cause else _how(task, order, returncode)
         tell_end(Path(order["meeting"]), f"rank {order['rank']} ended ({sentence})")
 

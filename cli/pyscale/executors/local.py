@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 from pyscale.errors import UserError
-from pyscale.executors.containernode import dead_scratch, left_scratch, scratch_prefix
+from pyscale.executors.containernode import left_scratch, scratch_prefix
 from pyscale.executors.protocol import Batch, Executor
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.interruption import OF_TERMINAL, blocked
@@ -23,7 +23,6 @@ from pyscale.processes import is_task, started_for, wait_until_ended
 from pyscale.store.records import TaskOrder
 from pyscale.store.taskfiles import write_order
 from pyscale.wording import listing
-from pyscale_stages.contract import TaskError
 
 CONTAINER_PROGRAMS = ("starter", "starter-suid")
 CONTAINER_HELPERS = ("squashfuse", "squashfuse_ll", "fuse-overlayfs", "fuse2fs", "gocryptfs")
@@ -35,7 +34,7 @@ TO_CLEAR_UP_S = 30.0
 
 
 class LocalJob:
-    """What starts a task on this machine, which keeps no account of why one has gone."""
+    """What starts a task on this machine."""
 
     def __init__(self, process: subprocess.Popen[Any]) -> None:
         self.process = process
@@ -48,10 +47,6 @@ class LocalJob:
     def is_alive(self, folder: Path) -> bool:  # noqa: ARG002 - for those that have several tasks
         """Whether a task that it was given may still leave a record."""
         return self.process.poll() is None
-
-    def why_gone(self, folder: Path) -> TaskError | None:  # noqa: ARG002
-        """Nobody knows."""
-        return None
 
 
 class LocalExecutor(Executor):
@@ -110,7 +105,7 @@ class LocalExecutor(Executor):
         left = left_scratch(self._run_folder)
         for session in left.values():
             ended += _end_trees(_orphaned_containers(session))
-        for folder in (*left, *dead_scratch()):
+        for folder in left:
             shutil.rmtree(folder, ignore_errors=True)
         return ended
 

@@ -12,7 +12,7 @@ from pyscale.errors import end_of
 from pyscale.slurm.absence import is_away
 from pyscale.slurm.commands import ask
 from pyscale.store.records import LAUNCH_FILE, LaunchRecord, Requested
-from pyscale.store.taskfiles import LIMITS, explain_kill, read_record
+from pyscale.store.taskfiles import LIMITS, explain_end, read_record, was_killed
 from pyscale_stages.contract import TaskError
 from pyscale_stages.errors import EXIT_FAILED, EXIT_RESOURCE_EXHAUSTED
 
@@ -64,25 +64,30 @@ class AllocationEndedError(Exception):
         super().__init__(f"the allocation is {state}")
 
 
-class StepLog:
-    """What srun said of one step of a job, each of whose tasks asked for the same."""
+class Step:
+    """One srun, which lives as long as its tasks do, each of which asked for the same."""
 
-    def __init__(self, path: Path, job_id: str, asked: Requested) -> None:
-        self.path = path
+    def __init__(
+        self, process: subprocess.Popen[Any], log: Path, job_id: str, asked: Requested
+    ) -> None:
+        self.process = process
+        self.began_s = time.monotonic()
+        self._log = log
         self._job_id = job_id
         self._asked = asked
+        self._gone_s: float | None = None
 
-    def text(self) -> str:
-        """All of it, or its end where it is long."""
-        return end_of(self.path, _LOG_BYTES)
+    def _said(self) -> str:
+        """What srun said, or its end where that is long."""
+        return end_of(self._log, _LOG_BYTES)
 
     def is_away(self) -> bool:
         """Whether srun complained that the controller does not answer."""
-        return is_away(self.text())
+        return is_away(self._said())
 
     def killer(self, folder: Path) -> TaskError | None:
         """Why Slurm ended a task of the step; None where it did not."""
-        said = self.text()
+        said = self._said()
         known = (end for end in _ENDINGS if re.search(end[0], said, re.I))
         _, kind, sentence = next(known, ("", "", ""))
         if not kind:
@@ -102,31 +107,21 @@ class StepLog:
         )
 
     def explain(self, folder: Path) -> None:
-        """Add to the record of a task that was killed why Slurm did that, where it did."""
-        explain_kill(folder, self.killer(folder))
+        """Add to the record of a task without a word of its own why that is, where it is known."""
+        explain_end(folder, self.killer(folder) if was_killed(folder) else self.cause(folder))
 
     def cause(self, folder: Path) -> TaskError:
         """Why a task of the step left no record."""
         killer = self.killer(folder)
         if killer is not None:
             return killer
-        lines = [line for line in self.text().splitlines() if line.startswith("srun: error: ")]
+        lines = [line for line in self._said().splitlines() if line.startswith("srun: error: ")]
         said = lines[-1].removeprefix("srun: error: ") if lines else "without a word of srun"
         return TaskError(
             kind="Failed",
-            message=f"a step of job {self._job_id} failed ({said}): see {self.path}, and {AGAIN}",
+            message=f"a step of job {self._job_id} failed ({said}): see {self._log}, and {AGAIN}",
             exit_code=EXIT_FAILED,
         )
-
-
-class Step:
-    """One srun, which lives as long as its tasks do, and what it complains of."""
-
-    def __init__(self, process: subprocess.Popen[Any], log: StepLog) -> None:
-        self.process = process
-        self.log = log
-        self.began_s = time.monotonic()
-        self._gone_s: float | None = None
 
     def is_alive(self, folder: Path) -> bool:
         """Whether a task of the step may still leave a record."""
@@ -139,10 +134,6 @@ class Step:
         # What never began has no record on its way.
         began = self.process.returncode == 0 or (folder / LAUNCH_FILE).exists()
         return began and time.monotonic() - self._gone_s < GRACE_S
-
-    def why_gone(self, folder: Path) -> TaskError:
-        """Why a task ended without a record."""
-        return self.log.cause(folder)
 
     def wait(self) -> None:
         """Return when srun has ended, so that what it held is free for the next step."""

@@ -10,9 +10,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pyscale.executors.protocol import Batch, Executor
-from pyscale.executors.stepends import PERIOD_S, AllocationEndedError, Step, StepLog, own_state
-from pyscale.executors.submission import OF_THE_CLUSTER, WITHOUT_RANK_FAILURE, Submission
+from pyscale.executors.protocol import WINDOWS, Batch, Executor
+from pyscale.executors.stepends import PERIOD_S, AllocationEndedError, Step, own_state
+from pyscale.executors.submission import OF_THE_CLUSTER, WITHOUT_RANK_FAILURE, asked
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
 from pyscale.planning.joboptions import Allocation, as_words, node_options, speaks_of_threads
@@ -20,7 +20,7 @@ from pyscale.planning.sites import Site
 from pyscale.slurm.absence import Patience
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.records import EXIT_FILE, LAUNCH_FILE
+from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, Requested
 from pyscale.store.taskfiles import ended_by_another, withdraw_orders, write_order
 
 
@@ -38,7 +38,8 @@ class StepExecutor(Executor):
 
     def run(self, batch: Batch) -> None:
         """Keep as many steps running as the batch allows, until all its tasks have ended."""
-        gang = Submission.of(batch).is_gang
+        # Ranks that meet are one step, and not steps of their own.
+        gang = batch.trial.meets and batch.name == WINDOWS
 
         def start(slots: Mapping[Group, int]) -> Mapping[Path, Step]:
             jobs: dict[Path, Step] = {}
@@ -63,18 +64,25 @@ class StepExecutor(Executor):
         return len(living)
 
     def _start(self, batch: Batch, tasks: Sequence[Path], slot: int | None) -> Step:
-        asked = Submission.of(batch).requested(self._site)
-        known = {"requested": asked, "slot": slot}
+        wanted = asked(self._site, batch.trial, batch.name, batch.threads)
+        requested = Requested(
+            cpus=wanted.cpus,
+            memory_bytes=wanted.memory_mib << 20 if self._site.memory else None,
+            time_limit_s=60 * wanted.time_min,
+            gpus=wanted.gpus,
+        )
+        known = {"requested": requested, "slot": slot}
         # A Ctrl-C between the start of a step and its record would leave it unknown.
         with blocked(*ENDING):
             tokens = {
                 folder: write_order(folder, batch.orders[folder].model_copy(update=known))
                 for folder in tasks
             }
-            command = step_command(self._site, batch, tokens, self._job_id)
+            command = step_command(self._site, wanted, tokens, self._job_id)
             name = f"{batch.trial.id}.{tasks[0].name}.{next(iter(tokens.values()))}.srun"
-            log = StepLog(self._run.submissions / name, self._job_id, asked)
-            self._steps.append(Step(_started(command, log.path), log))
+            log = self._run.submissions / name
+            process = _started(command, log)
+            self._steps.append(Step(process, log, self._job_id, requested))
             batch.submitted({folder.name: self._job_id for folder in tasks})
         return self._steps[-1]
 
@@ -88,7 +96,7 @@ class StepExecutor(Executor):
             self._patience = Patience()
             return True
         never_began = all(not (folder / LAUNCH_FILE).exists() for folder in tasks)
-        if never_began and step.log.is_away() and not self._gives_up(step):
+        if never_began and step.is_away() and not self._gives_up(step):
             for folder in tasks:
                 # It was taken for vanished, and is started again: it is not to be seen as failed.
                 (folder / EXIT_FILE).unlink(missing_ok=True)
@@ -98,7 +106,7 @@ class StepExecutor(Executor):
             return False
         self._refuse_ending()
         for folder in lost:
-            step.log.explain(folder)
+            step.explain(folder)
         return True
 
     def _gives_up(self, step: Step) -> bool:
@@ -133,12 +141,14 @@ def _started(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def step_command(site: Site, batch: Batch, tokens: Mapping[Path, str], job_id: str) -> list[str]:
+def step_command(
+    site: Site, wanted: Allocation, tokens: Mapping[Path, str], job_id: str
+) -> list[str]:
     """Command line that runs tasks, the ranks of a gang if several, as one step of a job."""
     return [
-        *_srun(site, batch, len(tokens), job_id),
+        *_srun(site, wanted, len(tokens), job_id),
         "--input=none",
-        f"--time={Submission.of(batch).asked(site).time_min}",
+        f"--time={wanted.time_min}",
         *(sys.executable, "-u", "-m", "pyscale.executors.launch", "0"),
         *(word for folder, token in tokens.items() for word in (str(folder), token)),
     ]
@@ -153,8 +163,7 @@ def step_environment() -> dict[str, str]:
     }
 
 
-def _srun(site: Site, batch: Batch, tasks: int, job_id: str) -> list[str]:
-    wanted = Submission.of(batch).asked(site)
+def _srun(site: Site, wanted: Allocation, tasks: int, job_id: str) -> list[str]:
     return [
         "srun",
         f"--jobid={job_id}",

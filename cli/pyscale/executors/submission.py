@@ -8,18 +8,16 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyscale.errors import UserError
-from pyscale.executors.protocol import WINDOWS, Batch
+from pyscale.executors.protocol import WINDOWS
 from pyscale.planning.joboptions import Allocation, allocation
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
 from pyscale.slurm.absence import ControllerAwayError, is_away
 from pyscale.slurm.commands import words_of
-from pyscale.store.records import Requested
 from pyscale_stages.binds import OPTION_PREFIX
 from pyscale_stages.registry import load_stage
 
@@ -32,54 +30,33 @@ WITHOUT_RANK_FAILURE = ("--kill-on-bad-exit=0", "--wait=0")
 """Options of srun: one rank's end, good or bad, does not end the others."""
 
 
-@dataclass(frozen=True)
-class Submission:
-    """Tasks of a trial that one call of sbatch submits, and what each of them asks for."""
+class StepAsked(NamedTuple):
+    """A step of a trial: all its windows, or one task that follows them."""
 
-    trial: Trial
-    batch_name: str
+    name: str
     tasks: int
     at_once: int
-    threads: int = 1
-
-    @classmethod
-    def of(cls, batch: Batch) -> Submission:
-        """All tasks of a batch."""
-        return cls(batch.trial, batch.name, len(batch.orders), batch.at_once, batch.threads)
-
-    @property
-    def is_gang(self) -> bool:
-        """Whether the tasks are ranks of one step, and not steps of their own."""
-        return self.trial.meets and self.batch_name == WINDOWS
-
-    def asked(self, site: Site) -> Allocation:
-        """What one task asks of a site; joining windows and comparing outputs needs no GPU."""
-        device = self.trial.device if self.batch_name == WINDOWS else "cpu"
-        stage = load_stage(self.trial.stage)
-        return allocation(site, stage, device, self.threads, self.trial.gpus)
-
-    def requested(self, site: Site) -> Requested:
-        """What one task asks of a site, as its order records it."""
-        asked = self.asked(site)
-        return Requested(
-            cpus=asked.cpus,
-            memory_bytes=asked.memory_mib << 20 if site.memory else None,
-            time_limit_s=60 * asked.time_min,
-            gpus=asked.gpus,
-        )
+    wanted: Allocation
+    """What one of the tasks asks for."""
 
 
-def submissions(plan: Plan, trial: Trial) -> Iterator[Submission]:
-    """All that a trial submits, in the order in which it does: its windows come first."""
-    threads = plan.threads_of(trial)
-    yield Submission(trial, WINDOWS, len(trial.windows), trial.processes, threads)
-    for task in trial.tasks[len(trial.windows) :]:
-        yield Submission(trial, task, 1, 1, threads)
+def asked(site: Site, trial: Trial, name: str, threads: int) -> Allocation:
+    """What one task of a step asks of a site; joining and comparing outputs needs no GPU."""
+    device = trial.device if name == WINDOWS else "cpu"
+    return allocation(site, load_stage(trial.stage), device, threads, trial.gpus)
 
 
 def asked_by_window(plan: Plan, trial: Trial, site: Site) -> Allocation:
     """What one window of a trial asks of a site."""
-    return next(submissions(plan, trial)).asked(site)
+    return asked(site, trial, WINDOWS, plan.threads_of(trial))
+
+
+def steps_asked(plan: Plan, trial: Trial, site: Site) -> Iterator[StepAsked]:
+    """Steps of a trial in their order, with what they ask of a site."""
+    windows = asked_by_window(plan, trial, site)
+    yield StepAsked(WINDOWS, len(trial.windows), trial.processes, windows)
+    for task in trial.tasks[len(trial.windows) :]:
+        yield StepAsked(task, 1, 1, asked(site, trial, task, plan.threads_of(trial)))
 
 
 def submit(

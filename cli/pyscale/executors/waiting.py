@@ -14,7 +14,6 @@ from watchfiles._rust_notify import WatchfilesRustInternalError
 
 from pyscale.store.records import EXIT_FILE
 from pyscale.store.taskfiles import has_ended, write_vanished
-from pyscale_stages.contract import TaskError
 
 PERIOD_S = 0.5
 """How often jobs are asked whether they live, and how late a record is seen at worst where the
@@ -30,9 +29,6 @@ class Job(Protocol):
 
     def is_alive(self, folder: Path) -> bool:
         """Whether a task may still get a record; asked of each pending one in each period."""
-
-    def why_gone(self, folder: Path) -> TaskError | None:
-        """Say why a task of a job that is not alive has no record, where somebody knows."""
 
 
 J = TypeVar("J", bound=Job)
@@ -110,6 +106,6 @@ def _ended(jobs: Mapping[Path, Job]) -> set[Path]:
         elif not job.is_alive(folder):
             # Looked for once more: a job may write its record and end between the two questions.
             if not has_ended(folder):
-                write_vanished(folder, job.why_gone(folder))
+                write_vanished(folder)
             found.add(folder)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from pyscale.data.ensure import find_movie, find_own_data
 from pyscale.errors import UserError
@@ -128,7 +128,8 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplet
 
 def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplete:
     journal = Journal(run.journal_file, listener)
-    with termination_as_interrupt(), stop_told(journal):
+    done: set[str] = set()
+    with termination_as_interrupt(), attended(executor, journal):
         refuse_changed_input(run.path, run.plan.movies | run.plan.truths, run.plan.readings)
         runner = TrialRunner(run, executor, journal, runtime_of(run))
         # What a dead pyscale left: a process that has lost it cannot be waited for.
@@ -136,12 +137,10 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomple
         journal.append("run_started", detail=f"process {os.getpid()} on {host_name()}")
         if strays:
             journal.append("jobs_ended", detail=str(strays))
-        done: set[str] = set()
-        with attended(run, executor, journal):
-            blocks, trials = Blocks(run, journal), run.plan.trials
-            while trials:
-                done |= {trial.id for trial in trials if runner.finish(trial)}
-                trials = (*blocks.added(),) if done >= _ids(run.plan) else ()
+        blocks, trials = Blocks(run, journal), run.plan.trials
+        while trials:
+            done |= {trial.id for trial in trials if runner.finish(trial)}
+            trials = (*blocks.added(),) if done >= _ids(run.plan) else ()
         # A launcher that was killed may have left what mounted an image.
         executor.end_all()
         journal.append("run_finished")
@@ -153,27 +152,19 @@ def _ids(plan: Plan) -> set[str]:
 
 
 @contextmanager
-def stop_told(journal: Journal) -> Iterator[None]:
-    """Write what refuses to go on into the journal, where who follows the run reads it."""
-    try:
-        yield
-    except UserError as error:
-        # Not where the run's folder has gone.
-        with suppress(OSError):
-            journal.append("run_stopped", detail=str(error))
-        raise
+def attended(executor: Executor, journal: Journal) -> Iterator[None]:
+    """Where anything ends the block, a Ctrl-C, a full disk or another error, end what was started.
 
-
-@contextmanager
-def attended(run: RunFolder, executor: Executor, journal: Journal) -> Iterator[None]:
-    """End what was started where anything ends the block: Ctrl-C, a full disk or another error."""
+    What refuses to go on is written into the journal, where who follows the run reads it.
+    """
     try:
         yield
     except BaseException as error:
         # A second Ctrl-C must not leave half of it running.
         with blocked(*ENDING):
             executor.end_all()
-            run.refuse_moved()
             if isinstance(error, KeyboardInterrupt):
                 journal.append("run_interrupted")
+            elif isinstance(error, UserError):
+                journal.append("run_stopped", detail=str(error))
         raise

@@ -105,7 +105,6 @@ class Here:
             if self._end is not None:
                 return
             threading.Event().wait(PERIOD_S)
-        self._run.refuse_moved()
         self._hear()
         self._refuse_silent_end()
 

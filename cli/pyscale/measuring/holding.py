@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from pyscale.errors import UserError
-from pyscale.evaluation.cost import times_of
+from pyscale.evaluation.cost import time_of
 from pyscale.evaluation.results import report_run
 from pyscale.executors.slurmjobs import JobBook
 from pyscale.executors.submission import of_sbatch, setup_lines, submit
@@ -211,19 +211,21 @@ class Holder:
                 self._append("jobs_ended", detail=str(len(strays)))
 
     def _submit(self) -> None:
-        """Submit as many allocations as the trials left need, each after the one before."""
+        """Submit an allocation for each kind of the trials left, each after the one before."""
         left = trials_left(self._run, Course(self._journal.read()))
         for one in held_trials(self._run.plan, self._site):
             own = [trial for trial in left if trial in one.trials]
-            for time_min in times_of(self._run.plan, self._site, own, one) if own else ():
-                persist(
-                    partial(self._submit_one, one, time_min),
-                    # The controller may have taken the job before it fell silent.
-                    again=self._end_strays,
-                    tell=lambda said: self._say("slurm_silent", said),
-                    remedy=go_on(self._run.path),
-                )
-                self._book.ask()
+            if not own:
+                continue
+            time_min = time_of(self._run.plan, self._site, own, one)
+            persist(
+                partial(self._submit_one, one, time_min),
+                # The controller may have taken the job before it fell silent.
+                again=self._end_strays,
+                tell=lambda said: self._say("slurm_silent", said),
+                remedy=go_on(self._run.path),
+            )
+            self._book.ask()
 
     def _submit_one(self, one: HeldJob, time_min: int) -> None:
         # It starts one of these where nobody follows the run.

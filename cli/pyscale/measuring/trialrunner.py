@@ -91,7 +91,6 @@ class TrialRunner:
 
     def _attempt(self, trial: Trial) -> Failure | None:
         """Run the tasks of a trial that have no record, as far as they succeed."""
-        self._run.refuse_moved()
         self._make_room(trial)
         before: records.Bystanders | None = None
         steps = self._records.steps_left(trial)
@@ -115,7 +114,6 @@ class TrialRunner:
             for task in tasks:
                 self._tasks.write_spec(trial, task)
             self._executor.run(self._batch(trial, name, tasks))
-            self._run.refuse_moved()
             if before is not None and name == WINDOWS:
                 surroundings = records.Surroundings(start=before, end=look_around())
                 self._write(trial, records.SURROUNDINGS_FILE, surroundings)

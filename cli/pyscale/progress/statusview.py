@@ -12,8 +12,14 @@ from watchfiles import watch
 
 from pyscale.console import Console, answer, harmless, talk
 from pyscale.errors import UserError
-from pyscale.progress.runqueue import AllocationStatus
-from pyscale.progress.status import LEFT, ConfigurationStatus, RunStatus, StatusReader, run_status
+from pyscale.progress.status import (
+    LEFT,
+    AllocationStatus,
+    ConfigurationStatus,
+    RunStatus,
+    StatusReader,
+    run_status,
+)
 from pyscale.progress.taskstatus import TaskStatus, TrialStatus
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder, find_run

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyscale.errors import UserError
 from pyscale.executors.protocol import WINDOWS
-from pyscale.executors.submission import asked_by_window, submissions
+from pyscale.executors.submission import asked_by_window, steps_asked
 from pyscale.planning.joboptions import Allocation, node_options, site_options, slurm_options
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
@@ -97,14 +97,14 @@ def _kind(wanted: Allocation) -> tuple[object, ...]:
 
 def held_by(plan: Plan, site: Site, trials: Sequence[Trial], workers: int | None = None) -> HeldJob:
     """The smallest job of equal tasks that every one of some trials fits into."""
-    asked = [(one, one.asked(site)) for t in trials for one in submissions(plan, t)]
-    windows = [wanted for one, wanted in asked if one.batch_name == WINDOWS]
-    cpus = max(wanted.cpus for _, wanted in asked)
-    memory_mib = max(wanted.memory_mib for _, wanted in asked)
-    gpus = max(wanted.gpus for _, wanted in asked)
+    steps = [step for trial in trials for step in steps_asked(plan, trial, site)]
+    windows = [step.wanted for step in steps if step.name == WINDOWS]
+    cpus = max(step.wanted.cpus for step in steps)
+    memory_mib = max(step.wanted.memory_mib for step in steps)
+    gpus = max(step.wanted.gpus for step in steps)
     slots = max(
-        math.ceil(one.at_once / _in_one_slot(wanted, cpus, memory_mib, gpus))
-        for one, wanted in asked
+        math.ceil(step.at_once / _in_one_slot(step.wanted, cpus, memory_mib, gpus))
+        for step in steps
     )
     largest = next(wanted for wanted in windows if wanted.gpus == gpus)
     pilot_mib = PILOT_MIB if slots == 1 else PILOT_SHARE_MIB
@@ -116,16 +116,6 @@ def held_by(plan: Plan, site: Site, trials: Sequence[Trial], workers: int | None
         slots=slots,
         workers=workers,
     )
-
-
-def times_min(
-    trials: Sequence[str], known_s: Mapping[str, float], limit_min: int
-) -> tuple[int, ...]:
-    """Time limits of the allocations that trials need, by the seconds that earlier runs took."""
-    needed_min = math.ceil(SPARE * sum(known_s[trial] for trial in trials) / 60)
-    whole, rest_min = divmod(needed_min, limit_min)
-    last = (min(limit_min, max(SHORTEST_MIN, rest_min)),) if rest_min or not whole else ()
-    return (limit_min,) * whole + last
 
 
 def limit_of(held: HeldJob, site: Site) -> int:

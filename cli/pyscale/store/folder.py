@@ -34,7 +34,6 @@ class RunFolder:
         self.journal_file = self.path / "journal.jsonl"
         self.report = self.path / "report"
         self.submissions = submissions_of(self.path)
-        self._inode = _inode(self.path)
         try:
             self.plan = Plan.model_validate_json((path / PLAN_FILE).read_bytes())
         except OSError as error:
@@ -103,14 +102,6 @@ class RunFolder:
         owners = {path.stat().st_uid for path in (self.path, self.path / PLAN_FILE)}
         return next((user_name(owner) for owner in sorted(owners - {os.getuid()})), None)
 
-    def refuse_moved(self) -> None:
-        """Raise where the folder is not at its place any more."""
-        if _inode(self.path) != self._inode:
-            raise UserError(
-                f"the run ended because its folder {self.path} was moved or removed: finish it "
-                "with `pyscale resume FOLDER`, where FOLDER is its new place"
-            )
-
     def trial(self, trial: Trial) -> Path:
         """Folder of a trial's tasks."""
         return self.path / "tasks" / trial.id
@@ -160,14 +151,6 @@ def _close_to_others(folder: Path) -> None:
     status = folder.stat()
     if status.st_uid == os.getuid() and status.st_mode & 0o022:
         folder.chmod(stat.S_IMODE(status.st_mode) & ~0o022)
-
-
-def _inode(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _refuse_pattern(path: Path) -> None:

@@ -12,7 +12,7 @@ from pyscale.store.containererrors import SLOW_START
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
 from pyscale.store.records import TaskRecord
-from pyscale.store.taskfiles import RecordError, image_was_unpacked, read_task
+from pyscale.store.taskfiles import RecordError, image_was_unpacked
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.timing import Timing
 
@@ -74,26 +74,12 @@ class Sources:
         )
 
 
-def _read_sources(run: RunFolder) -> Sources:
-    sources = Sources()
-    for trial in run.plan.trials:
-        try:
-            records = {task: read_task(run.task(trial, task)) for task in trial.tasks}
-        except RecordError as error:
-            sources.leave_out(run, trial, error)
-            continue
-        for task, record in records.items():
-            sources.add(run, trial, task, record)
-    return sources
-
-
 MANIFEST_FILE = "provenance_manifest.json"
 
 
-def build_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, Any]:
+def build_manifest(run: RunFolder, told: Sources) -> dict[str, Any]:
     """The provenance of a run, by what was frozen at its start and what its records told."""
     plan = run.plan
-    told = _read_sources(run) if sources is None else sources
     slow = [f"{', '.join(told.slow_starts)}: {SLOW_START}"] if told.slow_starts else []
     frozen = read_provenance(run.path).model_dump(mode="json")
     kept = {"suite", "movie", "own_data", "identities", "place"}

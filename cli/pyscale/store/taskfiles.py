@@ -134,13 +134,11 @@ def write_order(folder: Path, order: TaskOrder) -> str:
     return new.token
 
 
-def write_vanished(folder: Path, cause: TaskError | None = None) -> None:
+def write_vanished(folder: Path) -> None:
     """Record that a task's job is gone and left no exit record."""
     order = read_record(TaskOrder, folder / ORDER_FILE)
     if order is not None:
-        ended = ExitRecord(
-            token=order.token, returncode=None, end_utc=datetime.now(UTC), cause=cause
-        )
+        ended = ExitRecord(token=order.token, returncode=None, end_utc=datetime.now(UTC))
         write_atomically(folder / EXIT_FILE, ended.model_dump_json() + "\n")
 
 
@@ -167,8 +165,8 @@ def forget_ends_by_another(trial_folder: Path, tasks: Collection[str]) -> None:
             (folder / EXIT_FILE).unlink()
 
 
-def explain_kill(folder: Path, cause: TaskError | None) -> None:
-    """Add to a task's exit record who killed its process, where that is known."""
+def explain_end(folder: Path, cause: TaskError | None) -> None:
+    """Add to a task's exit record why it left no word of its own, where that is known."""
     ended = read_record(ExitRecord, folder / EXIT_FILE)
     if ended is not None and ended.cause is None and cause is not None:
         told = ended.model_copy(update={"cause": cause})

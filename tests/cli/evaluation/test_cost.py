@@ -6,7 +6,7 @@ import pytest
 
 import mockruns
 from pyscale.analysis.spending import Prices
-from pyscale.evaluation.cost import Holding, holding, money, prices_of, times_of
+from pyscale.evaluation.cost import Holding, holding, money, prices_of, time_of
 from pyscale.sbatch.held import held_trials
 
 ONLY = ("contact",)
@@ -105,7 +105,18 @@ def test_a_job_whose_trials_were_never_timed_lasts_as_long_as_their_limits_let_t
     place = site(**request_)
     # N = 1: its window. N = 4: its windows at once, then their merge and its check.
     (one,) = held_trials(two, place)
-    assert times_of(two, place, two.trials, one) == (minutes,)
+    assert time_of(two, place, two.trials, one) == minutes
+
+
+@pytest.mark.parametrize(("hours", "minutes"), [(0.01, 15), (1, 180), (6, 720)])
+def test_a_job_asks_for_half_more_than_its_trials_took_or_what_it_may(
+    two, monkeypatch, hours, minutes
+):
+    known = {trial.id: hours * HOUR_S for trial in two.trials}
+    monkeypatch.setattr("pyscale.evaluation.cost.usual_s", lambda _plan: known)
+    place = site(hold_limit_hours=12)
+    (one,) = held_trials(two, place)
+    assert time_of(two, place, two.trials, one) == minutes
 
 
 @pytest.mark.parametrize(("node_cores", "idle"), [(8, 11), (None, None)])

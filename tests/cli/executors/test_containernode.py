@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.executors import containernode
-from pyscale.executors.containernode import dead_scratch, left_scratch, prepared, scratch_prefix
+from pyscale.executors.containernode import left_scratch, prepared, scratch_prefix
 
 ORDER = {
     "passed": ["SLURM_JOB_ID", "OMP_PLACES"],
@@ -73,18 +73,6 @@ def test_scratch_of_killed_launchers_is_found_with_its_session(node_scratch):
         assert left_scratch(mine) == {mine_only: os.getsid(0)}
     assert left_scratch(mine) == {}
     assert list(left_scratch(theirs).values()) == [77]
-
-
-def test_scratch_of_any_run_is_dead_once_its_session_here_has_ended(node_scratch):
-    with prepared(ORDER | {"scratch_prefix": scratch_prefix(RUN)}, {}) as environment:
-        mine = Path(environment["APPTAINER_WORKDIR"])
-        gone = node_scratch / f"{scratch_prefix(Path('/runs/another'))}{2**30}-x1"
-        gone.mkdir()
-        assert dead_scratch() == [], "whose node is not known"
-        (gone / ".node").write_text("n17")
-        assert dead_scratch() == [], "another node's"
-        (mine / ".node").rename(gone / ".node")
-        assert dead_scratch() == [gone]
 
 
 RUN = Path("/runs/20260317T114224Z-k3f9")

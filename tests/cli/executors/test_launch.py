@@ -162,20 +162,11 @@ class TestHowARankEnded:
         assert ended(folder).returncode == 0
         assert list(meeting.parent.iterdir()) == []
 
-    def test_is_not_said_where_it_meets_nobody_as_in_orders_of_an_earlier_pyscale(
-        self, order, tmp_path
-    ):
+    def test_is_not_said_where_it_meets_nobody(self, order, tmp_path):
         folder = order(program=KILLED)
-        of_today = json.loads((folder / ORDER_FILE).read_bytes())
-        of_then = {k: v for k, v in of_today.items() if k not in {"meeting", "rank"}}
-        for content_of_order in (of_today, of_then):
-            (folder / ORDER_FILE).write_text(json.dumps(content_of_order))
-            launch(folder)
-            assert ended(folder).returncode == -9
-            assert error_of(folder).kind == "Killed"
-            assert not list(tmp_path.rglob("*.ended"))
-            (folder / "launch.json").unlink()
-            (folder / EXIT_FILE).unlink()
+        launch(folder)
+        assert (ended(folder).returncode, error_of(folder).kind) == (-9, "Killed")
+        assert not list(tmp_path.rglob("*.ended"))
 
     def test_is_recorded_though_it_cannot_be_said(self, order, meeting, tmp_path):
         meeting.with_name("ranks.ended").mkdir()

@@ -231,7 +231,6 @@ def test_what_a_killed_pyscale_started_ends_with_it_and_has_not_failed(executor,
     assert wait_until_ended(family, PATIENCE_S) == []
     assert {read_task(folder).state for folder in batch.orders} == {"running"}
     assert executor.end_all() == 0
-    # Any pyscale of this machine may have found them before.
     assert not any(scratch_of(folder).exists() for folder in batch.orders)
 
 

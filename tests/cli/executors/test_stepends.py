@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyscale.executors.stepends import StepLog
+from pyscale.executors.stepends import Step
 from pyscale.store.records import Requested
 from refusals import assert_said
 
@@ -13,7 +13,7 @@ OF_STEP = "slurmstepd-n1: error: *** STEP 17.4 ON n1 CANCELLED AT 2026-11-23T06:
 def log(tmp_path, *lines):
     path = tmp_path / "step.srun"
     path.write_text("\n".join(lines) + "\n")
-    return StepLog(path, "17", ASKED)
+    return Step(None, path, "17", ASKED)
 
 
 KILLED = (

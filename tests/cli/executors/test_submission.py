@@ -9,11 +9,10 @@ import pytest
 
 from mockruns import site
 from pyscale.executors.submission import (
-    Submission,
     outside_of_any_job,
     script_of,
     setup_lines,
-    submissions,
+    steps_asked,
 )
 from pyscale.measuring.holding import held_parameters
 from pyscale.planning.sites import load_site
@@ -21,31 +20,18 @@ from pyscale.sbatch.held import held_trials
 from pyscale.tomlfile import shipped_names
 
 
-def test_a_trial_submits_its_windows_then_its_merge_then_its_check(make):
+def test_the_steps_of_a_trial_ask_for_its_windows_then_its_merge_then_its_check(make):
     plan = make(chunks_per_worker=3)
-    reference, other = plan.trial("segment-n1-b1"), plan.trial("segment-n2-b1")
-    assert list(submissions(plan, reference)) == [
-        Submission(reference, "windows", 3, 1),
-        Submission(reference, "merge", 1, 1),
-    ]
-    assert list(submissions(plan, other)) == [
-        Submission(other, "windows", 6, 2),
-        Submission(other, "merge", 1, 1),
-        Submission(other, "check", 1, 1),
-    ]
-
-
-def test_what_an_order_records_is_what_was_asked_for(make):
-    trial = make().trial("segment-n2-b1")
-    place = site(request={"cpus": 2, "memory_gib": 1.5, "time_min": 7})
-    asked = Submission(trial, "windows", 2, 2, threads=4).requested(place)
-    assert (asked.cpus, asked.memory_bytes, asked.time_limit_s) == (4, 1536 << 20, 420)
-    untold = Submission(trial, "windows", 2, 2).requested(site(memory=False))
-    assert untold.memory_bytes is None
+    asked = {
+        name: [(s.name, s.tasks, s.at_once) for s in steps_asked(plan, plan.trial(name), site())]
+        for name in ("segment-n1-b1", "segment-n2-b1")
+    }
+    assert asked["segment-n1-b1"] == [("windows", 3, 1), ("merge", 1, 1)]
+    assert asked["segment-n2-b1"] == [("windows", 6, 2), ("merge", 1, 1), ("check", 1, 1)]
     # Merge and check of a GPU trial ask for no GPU.
-    trial, place = make(device="cuda").trial("segment-n2-b1"), load_site("modules")
-    asked = [Submission(trial, batch, 1, 1) for batch in ("windows", "merge", "check")]
-    assert [each.requested(place).gpus for each in asked] == [1, 0, 0]
+    plan = make(device="cuda")
+    steps = steps_asked(plan, plan.trial("segment-n2-b1"), load_site("modules"))
+    assert [step.wanted.gpus for step in steps] == [1, 0, 0]
 
 
 def test_a_job_begins_with_the_lines_of_its_site_or_ends():

@@ -9,25 +9,20 @@ import pytest
 from pyscale.executors import waiting
 from pyscale.executors.waiting import keep_busy, wait_for_any
 from pyscale.store.records import TaskOrder
-from pyscale.store.taskfiles import read_task, write_order
-from pyscale_stages.contract import TaskError
+from pyscale.store.taskfiles import write_order
 from trials import end_task, error_of
 
 
 class PretendedJob:
     """A job that does something when it is asked how it is."""
 
-    def __init__(self, *, alive=True, when_asked=lambda: None, cause=None):
+    def __init__(self, *, alive=True, when_asked=lambda: None):
         self._alive = alive
         self._when_asked = when_asked
-        self._cause = cause
 
     def is_alive(self, _folder):
         self._when_asked()
         return self._alive
-
-    def why_gone(self, _folder):
-        return self._cause
 
 
 def ordered(folder):
@@ -81,13 +76,10 @@ def test_a_few_records_are_seen_though_nobody_asks_for_the_jobs(folders, monkeyp
     assert set(wait_for_any(jobs)) == {folders[1]}
 
 
-def test_a_job_that_is_gone_is_given_a_record_which_says_why_where_somebody_knows(folders):
+def test_a_job_that_is_gone_is_given_a_record(folders):
     gone = PretendedJob(alive=False)
     assert set(wait_for_any({folders[0]: gone, folders[1]: PretendedJob()})) == {folders[0]}
     assert error_of(folders[0]).kind == "Lost"
-    cause = TaskError(kind="NodeFail", message="the node n2 went down", exit_code=1)
-    wait_for_any({folders[1]: PretendedJob(alive=False, cause=cause)})
-    assert read_task(folders[1]).error == cause
 
 
 def test_a_job_that_ends_while_it_is_asked_keeps_its_own_record(folders):

@@ -51,7 +51,7 @@ def run(make, tmp_path, monkeypatch):
     ("squeue", "sacct"),
     [
         ("echo CANCELLED", "exit 1"),
-        ("exit 0", "echo '16|CANCELLED by 0|0:0|n1|5|60|1G|'"),
+        ("exit 0", "echo '16|CANCELLED by 0|n1'"),
     ],
     ids=["queue", "accounts"],
 )

@@ -15,6 +15,7 @@ from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.provenance import read_provenance
+from pyscale.store.tables import build_tables
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.reading import Reading
 from refusals import refused
@@ -105,7 +106,7 @@ def test_every_file_that_is_read_is_recorded(planned, few, tmp_path):
         "few.ome.tif/few.ome.tif",
         "few.ome.tif/camera/labels_ch0.ome.tif",
     ]
-    assert build_manifest(run)["input"]["own_data"][0]["frames"] == 2
+    assert build_manifest(run, build_tables(run).sources)["input"]["own_data"][0]["frames"] == 2
 
 
 def test_work_on_another_dataset_is_other_work(planned, few, tmp_path):

@@ -327,7 +327,7 @@ class TestFinished:
 
     def test_its_manifest_crate_and_report_count_slides_and_name_each(self, done):
         run = done("loader")
-        manifest = build_manifest(run)
+        manifest = build_manifest(run, build_tables(run).sources)
         assert manifest["input"]["slides"] == 4
         assert "frames" not in manifest["input"]
         told = facts(run.plan, manifest)["Input"]

@@ -1,7 +1,5 @@
 """What of a suite's grid is measured where, and what --with-system adds."""
 
-import sys
-
 import pytest
 
 from pyscale.errors import UserError
@@ -17,9 +15,8 @@ SIZES = {"length_px": (224,)}
 
 
 @pytest.fixture(autouse=True)
-def _linux_without_a_gpu(monkeypatch):
+def _without_a_gpu(monkeypatch):
     monkeypatch.setattr(resolve_grid, "visible_gpus", list)
-    monkeypatch.setattr(sys, "platform", "linux")
 
 
 def devices(suite):

@@ -19,6 +19,7 @@ from pyscale.planning.traits import measures_alone
 from pyscale.runtimes.starting import NativeRuntime
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
+from pyscale.store.tables import build_tables
 from refusals import assert_said, refused
 
 
@@ -81,7 +82,7 @@ def test_the_dry_run_names_the_folder_and_what_is_written_there(system, capsys, 
 def test_a_run_of_it_has_no_input_and_tells_its_folder(system, tmp_path):
     plan = system(path=tmp_path)
     run = RunFolder.create(tmp_path / "runs", plan)
-    manifest = build_manifest(run)
+    manifest = build_manifest(run, build_tables(run).sources)
     nothing = {"path": None, "frames": 0, "files": [], "truth": [], "own_data": []}
     assert manifest["input"] == nothing
     assert manifest["place"] == str(tmp_path)

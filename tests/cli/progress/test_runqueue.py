@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pyscale.progress.runqueue import Queue, allocation_states, queue_waits_s
+from pyscale.progress.status import Queue, allocation_states, queue_waits_s
 from pyscale.slurm.queue import QueuedJob
 from pyscale.store.allocations import Allocated
 from pyscale.store.journal import Event

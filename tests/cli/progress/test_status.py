@@ -15,7 +15,7 @@ from mockruns import FAILED, Killed, carry_out, ending, failing, killed_at
 from programs import put_program
 from pyscale.measuring.benchmark import benchmark
 from pyscale.planning.sites import load_site
-from pyscale.progress import runqueue, statusview
+from pyscale.progress import status, statusview
 from pyscale.progress.status import StatusReader, run_status
 from pyscale.progress.statusview import rendered
 from pyscale.slurm import queue
@@ -270,7 +270,7 @@ class TestOnACluster:
         assert reader.read().slurm_complaint is None
         squeue(complaint="asked too often")
         assert reader.read().slurm_complaint is None
-        monkeypatch.setattr(runqueue, "PERIOD_S", 0.0)
+        monkeypatch.setattr(status, "PERIOD_S", 0.0)
         until_s = time.monotonic() + PATIENCE_S
         while reader.read().slurm_complaint is None and time.monotonic() < until_s:
             pass

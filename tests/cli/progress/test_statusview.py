@@ -12,8 +12,13 @@ from rich.console import Console
 from mockruns import carry_out, failing
 from pyscale.errors import UserError
 from pyscale.progress import statusview
-from pyscale.progress.runqueue import AllocationStatus
-from pyscale.progress.status import MOST_TASKS, ConfigurationStatus, RunStatus, StatusReader
+from pyscale.progress.status import (
+    MOST_TASKS,
+    AllocationStatus,
+    ConfigurationStatus,
+    RunStatus,
+    StatusReader,
+)
 from pyscale.progress.statusview import PHRASES, duration, rendered, story
 from pyscale.progress.taskstatus import TaskStatus, TrialStatus
 from pyscale.store.journal import Event, EventKind

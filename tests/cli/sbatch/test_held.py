@@ -11,7 +11,6 @@ from pyscale.sbatch.held import (
     PILOT_SHARE_MIB,
     held_trials,
     refuse_too_many_nodes,
-    times_min,
 )
 from refusals import refused
 
@@ -100,18 +99,3 @@ def test_a_plan_that_needs_more_nodes_than_the_site_allows_is_refused(make):
     refuse_too_many_nodes(make(workers=(2,)), TWO_NODES)
     with refused(UserError):
         refuse_too_many_nodes(make(workers=(4,)), TWO_NODES)
-
-
-@pytest.mark.parametrize(
-    ("known", "limit", "minutes"),
-    [
-        ({"a": 60.0, "b": 60.0}, 720, (15,)),
-        ({"a": 3600.0, "b": 3600.0}, 720, (180,)),
-        ({"a": 3600.0, "b": 3600.0}, 100, (100, 80)),
-        ({"a": 3600.0, "b": 3600.0}, 90, (90, 90)),
-        ({"a": 3600.0, "b": 3600.0}, 175, (175, 15)),
-    ],
-    ids=["short", "known", "cut in two", "cut evenly", "a short rest"],
-)
-def test_time_is_asked_for_by_earlier_runs(known, limit, minutes):
-    assert times_min(["a", "b"], known, limit) == minutes

@@ -4,7 +4,7 @@ import pytest
 
 from pyscale.store.records import TaskOrder
 from pyscale.store.taskfiles import (
-    explain_kill,
+    explain_end,
     forget_ends_by_another,
     read_task,
     write_order,
@@ -32,17 +32,17 @@ def ordered(trial):
 def test_who_killed_a_task_is_told_once_it_is_known_and_then_stays(ordered):
     folder = ordered("w0")
     end_task(folder, -9)
-    explain_kill(folder, None)
+    explain_end(folder, None)
     assert error_of(folder).kind == "Killed"
     assert ended(folder).cause is None
     for cause in (EXHAUSTED, CANCELLED):
-        explain_kill(folder, cause)
+        explain_end(folder, cause)
         assert error_of(folder) == EXHAUSTED
 
 
 def test_nothing_is_explained_of_a_task_that_has_not_ended(ordered):
     folder = ordered("w0")
-    explain_kill(folder, EXHAUSTED)
+    explain_end(folder, EXHAUSTED)
     assert read_task(folder).state == "queued"
 
 
