@@ -88,14 +88,6 @@ def test_a_server_that_does_not_give_the_file_is_one_sentence_and_nothing_is_lef
     assert files_below(data_root) == [".cells.lock"]
 
 
-def test_a_silent_server_is_given_up(fetch, server, monkeypatch):
-    monkeypatch.setattr("pyscale.data.fetch.TIMEOUT_S", 0.2)
-    silent = Answer(hold_after=0)
-    server.always = silent
-    refusal(fetch, CELLS)
-    silent.release.set()
-
-
 def test_a_wrong_checksum_leaves_nothing_and_takes_nothing(fetch, server, data_root):
     dataset = dataset_of([row("a.tif", NOISE), row("b.tif", NOISE[:1000])])
     server.put("a.tif", NOISE)
