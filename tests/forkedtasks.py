@@ -74,7 +74,7 @@ def _worked_off(run):
     from pyscale.measuring.here import LOG_FILE
 
     with (run / LOG_FILE).open("w") as log, redirect_stdout(log), redirect_stderr(log):
-        return Ended(exit_code(["pyscale", "work", run, "--foreign"]))
+        return Ended(exit_code(["pyscale", "work", run]))
 
 
 def _launched(folder, token):

@@ -12,9 +12,14 @@ import typer
 
 from pyscale import DISTRIBUTION
 from pyscale.commandhelp import JSON, RUN, Group, argument, group, helped, option, switch
-from pyscale.commands.referencing import reference_app
-from pyscale.commands.resultcommands import advise, compare, import_traces, report
-from pyscale.commands.runcommand import FOREIGN, extend, resume, run
+from pyscale.commands.resultcommands import (
+    advise,
+    compare,
+    import_traces,
+    reference_app,
+    report,
+)
+from pyscale.commands.runcommand import extend, resume, run
 from pyscale.data.commands import data_app
 from pyscale.images.commands import image_app
 
@@ -60,14 +65,14 @@ app.command(**helped("pyscale extend latest --repeats 6"))(extend)
 
 
 @app.command(**helped("pyscale work latest"))
-def work(run: str = RUN, foreign: bool = FOREIGN) -> None:
+def work(run: str = RUN) -> None:
     """Work off what is left of a run, in this process.
 
     `pyscale run` and `pyscale resume` start it here, and Slurm in the jobs of a run.
     """
     from pyscale.commands import running
 
-    running.work_off(run, foreign=foreign)
+    running.work_off(run)
 
 
 @app.command(**helped("pyscale suites", "pyscale suites pipeline"))

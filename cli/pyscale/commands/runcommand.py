@@ -165,7 +165,6 @@ def run(**given: Any) -> None:
 
 
 RUN = argument("RUN", "Id, unique start or end of one, latest, or folder.", default=...)
-FOREIGN = switch("--foreign", "Also another user's run, whose commands are shown and run as you.")
 DETACH = switch("--detach", OPTIONS["Course of the run"]["detach"].help)
 STRICT = switch("--strict", OPTIONS["Course of the run"]["strict"].help)
 VERBOSE = typer.Option(False, "-v", "--verbose", help="Also print the table of factors.")
@@ -173,7 +172,6 @@ VERBOSE = typer.Option(False, "-v", "--verbose", help="Also print the table of f
 
 def resume(
     run: str = RUN,
-    foreign: bool = FOREIGN,
     detach: bool = DETACH,
     strict: bool = STRICT,
     verbose: bool = VERBOSE,
@@ -184,7 +182,7 @@ def resume(
     """
     from pyscale.commands import running
 
-    course = {"foreign": foreign, "detach": detach, "strict": strict, "verbose": verbose}
+    course = {"detach": detach, "strict": strict, "verbose": verbose}
     raise typer.Exit(running.resume(run, **course))
 
 
@@ -192,7 +190,6 @@ def extend(
     run: str = RUN,
     repeats: int | None = option("N", "Trials of each configuration, those that are there too."),
     workers: str | None = option("N,N", "Worker counts to add, as in 8,16."),
-    foreign: bool = FOREIGN,
     detach: bool = DETACH,
     strict: bool = STRICT,
     verbose: bool = VERBOSE,
@@ -203,7 +200,7 @@ def extend(
     """
     from pyscale.commands import running
 
-    course = {"foreign": foreign, "detach": detach, "strict": strict, "verbose": verbose}
+    course = {"detach": detach, "strict": strict, "verbose": verbose}
     raise typer.Exit(running.extend(run, repeats, workers, **course))
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import psutil
 
 from pyscale.commands.dryrun import show as show_plan
-from pyscale.commands.foreignrun import refuse_foreign
 from pyscale.console import answer, talk
 from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run, of_dry_run, say
@@ -108,14 +107,13 @@ def start(
 def resume(
     name: str,
     *,
-    foreign: bool,
     detach: bool,
     strict: bool,
     verbose: bool,
 ) -> int:
     """Finish a run that was interrupted; return the exit code."""
     _refuse_strict(strict, detach=detach)
-    run = _run_to_go_on_with(name, foreign=foreign)
+    run = _run_to_go_on_with(name)
     if strict:
         _refuse_blind_gate(run.plan)
     # Slurm has taken its jobs, and some may still hold what their kind is allowed.
@@ -128,7 +126,6 @@ def extend(
     repeats: int | None,
     workers: str | None,
     *,
-    foreign: bool,
     detach: bool,
     strict: bool,
     verbose: bool,
@@ -137,7 +134,7 @@ def extend(
     if repeats is None and workers is None:
         raise UserError("give more --repeats, or other --workers, as in --repeats 6")
     _refuse_strict(strict, detach=detach)
-    run = _run_to_go_on_with(name, foreign=foreign)
+    run = _run_to_go_on_with(name)
     # As the setting, which reads texts like 1,2,4 and refuses others.
     asked = None if workers is None else load_settings(workers=workers).workers
     with run_lock(run.path):
@@ -161,15 +158,19 @@ def extend(
     return _carry_out(run, detach=detach, strict=strict, verbose=verbose)
 
 
-def _run_to_go_on_with(name: str, *, foreign: bool) -> RunFolder:
-    """A run that this user may write, made safe; that of another user only where asked for."""
+def _run_to_go_on_with(name: str) -> RunFolder:
+    """A run of this user, which they may write, made safe."""
     run = find_run(load_settings().runs_folder, name)
     if not os.access(run.path, os.W_OK):
         raise UserError(
             f"the run {run.path.name} cannot be finished, because {run.path} may not be written "
             "into: ask who owns it, or start a run of your own"
         )
-    refuse_foreign(run, agreed=foreign)
+    if run.other_owner is not None:
+        raise UserError(
+            f"the run {run.path.name} belongs to {run.other_owner}, and whoever goes on with it "
+            "executes what it orders: start a run of your own"
+        )
     run.make_safe()
     return run
 
@@ -185,34 +186,31 @@ def cancel(name: str | None) -> None:
         raise UserError(f"the run {run.path.name} is {state}: there is nothing to cancel")
     run.make_safe()
     journal = Journal(run.journal_file)
+    ended = None
     if run.plan.site is not None:
         # First, as a pilot that begins and a pyscale that follows look for it. Both end by
         # themselves, and let go of the run.
         set_cancelled(run.path, cancelled=True)
-        ended = end_jobs(run, lambda kind, detail: journal.append(kind, detail=detail))
-        with run_lock(run.path):
-            journal.append("run_cancelled", detail=f"{plural(ended, 'job')} ended")
+        jobs = end_jobs(run, lambda kind, detail: journal.append(kind, detail=detail))
+        ended = plural(jobs, "job")
     elif run.plan.queue is not None:
-        ended = Queued(run, lambda _event: None).cancel()
-        with run_lock(run.path):
-            journal.append("run_cancelled", detail=f"{plural(ended, 'job')} ended")
-    else:
-        if is_locked(run.path):
-            process = writer_here(run.path)
-            with suppress(psutil.NoSuchProcess):
-                process.terminate()
-            wait_until_ended([process])
-        with run_lock(run.path):
-            ended = executor_here(run).end_all()
-            journal.append("run_cancelled", detail=f"{plural(ended, 'process')} ended")
+        ended = plural(Queued(run, lambda _event: None).cancel(), "job")
+    elif is_locked(run.path):
+        process = writer_here(run.path)
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+        wait_until_ended([process])
+    with run_lock(run.path):
+        ended = ended or plural(executor_here(run).end_all(), "process")
+        journal.append("run_cancelled", detail=f"{ended} ended")
     talk(f"cancelled; finish it with: pyscale resume {run.path.name}")
 
 
-def work_off(name: str, *, foreign: bool) -> None:
+def work_off(name: str) -> None:
     """Run what is left of a run in this process."""
     # Who started it kept these from itself meanwhile, and so from it.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
-    run = _run_to_go_on_with(name, foreign=foreign)
+    run = _run_to_go_on_with(name)
     if run.plan.site is not None and "SLURM_JOB_ID" not in os.environ:
         raise UserError(
             f"the run {run.path.name} is worked off in jobs of Slurm: go on with `pyscale resume "

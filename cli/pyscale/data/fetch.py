@@ -12,7 +12,6 @@ from urllib.parse import quote, unquote, urlsplit
 
 import pooch
 import requests
-from filelock import SoftFileLock
 from requests.utils import get_auth_from_url
 from rich.prompt import Confirm
 
@@ -24,7 +23,6 @@ from pyscale.data.verify import (
     dataset_path,
     presence,
     record_contents,
-    require_space,
     synthetic_kinds,
     verify_dataset,
 )
@@ -120,7 +118,6 @@ class Fetcher:
         folder = self.data_root / name
         incoming = folder / INCOMING
         _empty(incoming)
-        require_space(folder, sum(file.size_bytes or 0 for file in wanted), "the download")
         try:
             for file in wanted:
                 arrived = self._download(name, dataset, file, incoming)
@@ -225,15 +222,8 @@ def _reason(error: requests.RequestException) -> str:
 def _sole_fetcher(name: str, data_root: Path) -> AbstractContextManager[None]:
     """Let one process at a time fetch a dataset."""
     data_root.mkdir(parents=True, exist_ok=True)
-    lock = file_lock(data_root / f".{name}.lock")
-
-    def waiting() -> None:
-        talk(f"{name}: waiting for another pyscale that is fetching or making it")
-        if isinstance(lock, SoftFileLock):
-            # Of a process on another node nothing can be told.
-            talk(f"{name}: if no other pyscale runs, delete {lock.lock_file}")
-
-    return claimed(lock, waiting)
+    waits = f"{name}: waiting for another pyscale that is fetching or making it"
+    return claimed(file_lock(data_root / f".{name}.lock"), lambda: talk(waits))
 
 
 def _empty(incoming: Path) -> None:

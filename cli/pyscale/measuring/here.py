@@ -156,7 +156,7 @@ def started(run: Path) -> subprocess.Popen[bytes]:
     with (run / LOG_FILE).open("wb") as log, ignored(signal.SIGHUP):
         return subprocess.Popen(
             # Another user's was agreed to before.
-            [sys.executable, "-m", "pyscale", "work", str(run), "--foreign"],
+            [sys.executable, "-m", "pyscale", "work", str(run)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -22,7 +22,7 @@ TEMPLATE = "job.sh.j2"
 def script_of_job(plan: Plan, site: Site, folder: Path, log: Path) -> str:
     """The script of the job that works off the run of a folder, for a site's scheduler."""
     in_image = any(trial.image is not None for trial in plan.trials)
-    command = [sys.executable, "-m", "pyscale", "work", str(folder), "--foreign"]
+    command = [sys.executable, "-m", "pyscale", "work", str(folder)]
     return (
         script_templates()
         .get_template(TEMPLATE)

@@ -27,4 +27,4 @@ def test_a_run_on_slurm_is_not_worked_off_outside_of_its_jobs(make, tmp_path, mo
     run = RunFolder.create(tmp_path / "runs", make(on_site=site()))
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     with pytest.raises(UserError, match=f"pyscale resume {run.path.name}"):
-        work_off(str(run.path), foreign=False)
+        work_off(str(run.path))

@@ -109,12 +109,6 @@ def test_two_at_once_fetch_one_dataset_once(fetch, server, report):
     assert sum("1 file in" in text for text in report.said) == 1
 
 
-def test_a_disk_with_too_little_space_is_told_before_anything_is_fetched(fetch, server, with_free):
-    with_free(10)
-    refusal(fetch, CELLS)
-    assert server.requests == []
-
-
 @pytest.mark.parametrize("prefix", ["", "file://"])
 def test_a_folder_is_a_mirror(fetch, server, prefix):
     assert fetch(CELLS, mirror=f"{prefix}{server.root}").read_bytes() == NOISE

@@ -33,7 +33,7 @@ def test_its_head_asks_for_what_the_largest_trial_needs(tmp_path):
     assert (first, asks) == ("#!/usr/bin/env bash", "#X 8 12:00:00 720")
     whole, of_core = map(int, memory.split()[1:])
     assert whole == 8 * of_core > 8 * 1024
-    assert command.endswith("-m pyscale work /runs/r --foreign >/runs/r/log 2>&1")
+    assert command.endswith("-m pyscale work /runs/r >/runs/r/log 2>&1")
 
 
 def test_a_line_on_gpus_is_there_where_tasks_compute_on_one(tmp_path):
