@@ -89,17 +89,11 @@ def suites(
 
 
 @app.command(**helped("pyscale runs", "pyscale runs --json"))
-def runs(
-    json: bool = JSON,
-    delete: str | None = option("RUN", "Delete a run, named by its whole id or its folder."),
-) -> None:
+def runs(json: bool = JSON) -> None:
     """List the runs, newest first."""
     from pyscale.commands import listings
 
-    if delete is not None:
-        listings.delete_run(delete)
-    else:
-        listings.show_runs(as_json=json)
+    listings.show_runs(as_json=json)
 
 
 @app.command(**helped("pyscale status --watch"))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
 
+from pyscale.console import talk
+
 _NO_LOCKS = frozenset([errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ESTALE])
 """Lustre mounted without flock, NFS without its lock daemon, filesystems that have none, and NFS
 that has lost the file."""
-
-
 _GLANCE_S = 0.05
 """Others may look at a lock for an instant."""
 
@@ -28,12 +28,13 @@ def file_lock(path: Path) -> BaseFileLock:
 
 
 @contextmanager
-def claimed(lock: BaseFileLock, waiting: Callable[[], object]) -> Iterator[None]:
-    """Hold a lock in the block; tell when another process is waited for."""
+def claimed(path: Path, waits: str) -> Iterator[None]:
+    """Hold the lock of a file in the block; say `waits` when another process is waited for."""
+    lock = file_lock(path)
     try:
         lock.acquire(timeout=_GLANCE_S)
     except Timeout:
-        waiting()
+        talk(waits)
         lock.acquire()
     try:
         yield

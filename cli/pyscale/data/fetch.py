@@ -27,7 +27,7 @@ from pyscale.data.verify import (
     verify_dataset,
 )
 from pyscale.errors import UserError
-from pyscale.filelocks import claimed, file_lock
+from pyscale.filelocks import claimed
 from pyscale.settings import without_login
 from pyscale_stages.wording import did_you_mean, plural
 
@@ -223,7 +223,7 @@ def _sole_fetcher(name: str, data_root: Path) -> AbstractContextManager[None]:
     """Let one process at a time fetch a dataset."""
     data_root.mkdir(parents=True, exist_ok=True)
     waits = f"{name}: waiting for another pyscale that is fetching or making it"
-    return claimed(file_lock(data_root / f".{name}.lock"), lambda: talk(waits))
+    return claimed(data_root / f".{name}.lock", waits)
 
 
 def _empty(incoming: Path) -> None:
