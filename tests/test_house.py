@@ -50,20 +50,6 @@ def test_the_structure_names_nothing_that_is_gone():
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def test_one_of_something_is_not_written_as_several():
-    counted = "trial|task|frame|channel|worker|core|tile|rank|stage|size|point|block|window|call"
-    counted += "|file|slide|label image"
-    wrong = re.compile(rf"(?<![\d.,=-])(?<![\d.] )\b1 (?:{counted})s\b(?! of )")
-    found = [
-        f"{path.relative_to(ROOT)}, line {number}: {line.strip()[:100]}"
-        for path in tracked_files()
-        if path.is_relative_to(ROOT / "tests" / "golden") and path.suffix == ".txt"
-        for number, line in enumerate(path.read_text().splitlines(), 1)
-        if wrong.search(line)
-    ]
-    assert found == []
-
-
 def test_no_module_asks_which_kind_a_stage_is():
     """Ask for a trait of its work instead (`planning/traits.py`)."""
     kinds = re.compile(r"is_of_|_entries|loads_patches|makes_images|is_loader|is_reconstruct")
@@ -75,15 +61,6 @@ def test_no_module_asks_which_kind_a_stage_is():
         if kinds.search(line)
     ]
     assert asking == []
-
-
-def test_each_package_says_in_its_init_what_lives_there():
-    silent = [
-        str(path)
-        for path in tracked_files()
-        if path.name == "__init__.py" and not path.read_text().startswith('"""')
-    ]
-    assert silent == []
 
 
 def test_folders_whose_fixtures_end_with_their_tests_are_packages():

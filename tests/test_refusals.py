@@ -1,4 +1,4 @@
-"""The golden file of refusals: compared, and renewed as a whole, in part, by many processes."""
+"""The golden file of refusals: compared, and renewed."""
 
 import os
 import subprocess
@@ -69,17 +69,6 @@ def small(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", ["0", "2"])
-def test_a_renewal_stores_what_tests_say_and_then_they_pass(small, tmp_path, processes):
-    file = tmp_path / "golden" / "refusals.txt"
-    write_old(file)
-    assert "4 passed" in small(str(tmp_path), "-n", processes, renew=True)
-    assert read(file) == STORED
-    assert read(file.with_name("said.txt")) == SAID
-    assert "4 passed" in small(str(tmp_path), "-n", processes)
-
-
-@pytest.mark.slow
 def test_words_that_changed_are_shown_with_the_line_that_renews_them(small, tmp_path):
     file = tmp_path / "golden" / "refusals.txt"
     both = "test_a.py::TestTwo::test_both"
@@ -96,23 +85,18 @@ def test_words_that_changed_are_shown_with_the_line_that_renews_them(small, tmp_
 
 
 @pytest.mark.slow
-def test_a_part_is_renewed_without_the_rest(small, tmp_path):
+def test_a_renewal_stores_what_tests_say_and_then_they_pass(small, tmp_path):
     file = tmp_path / "golden" / "refusals.txt"
-    old = {test: ["ValueError: old"] for test in STORED}
-    write(file, old)
-    small("test_a.py::test_odd[1]", renew=True)
-    one = {"test_a.py::test_odd[1]": STORED["test_a.py::test_odd[1]"]}
-    assert read(file) == old | one
-    write(file, old)
-    others = ("test_a.py::test_odd[2]", "test_a.py::TestTwo::test_both")
-    small(str(tmp_path), *(f"--deselect={other}" for other in others), renew=True)
-    assert read(file) == old | one
-
-
-def write_old(file):
-    """What is stored of tests that are gone, and of one that says something else now."""
     gone = ("test_a.py::test_odd[3]", "test_b.py::test_odd[1]", "test_a.py::test_gone")
     write(file, {test: ["ValueError: old"] for test in (*gone, "test_a.py::test_odd[1]")})
+    # A test alone leaves what other tests of its function have.
+    small("test_a.py::test_odd[1]", renew=True)
+    one = "test_a.py::test_odd[1]"
+    assert read(file) == {one: STORED[one], gone[0]: ["ValueError: old"]}
+    assert "4 passed" in small(str(tmp_path), "-n", "2", renew=True)
+    assert read(file) == STORED
+    assert read(file.with_name("said.txt")) == SAID
+    assert "4 passed" in small(str(tmp_path))
 
 
 @pytest.mark.parametrize("golden", ["refusals", "said"])

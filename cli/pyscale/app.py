@@ -12,8 +12,13 @@ import typer
 
 from pyscale import DISTRIBUTION
 from pyscale.commandhelp import JSON, RUN, Group, argument, group, helped, option, switch
-from pyscale.commands.referencing import reference_app
-from pyscale.commands.resultcommands import advise, compare, import_traces, report
+from pyscale.commands.resultcommands import (
+    advise,
+    compare,
+    import_traces,
+    reference_app,
+    report,
+)
 from pyscale.commands.runcommand import extend, resume, run
 from pyscale.data.commands import data_app
 from pyscale.images.commands import image_app
@@ -86,17 +91,11 @@ def suites(
 
 
 @app.command(**helped("pyscale runs", "pyscale runs --json"))
-def runs(
-    json: bool = JSON,
-    delete: str | None = option("RUN", "Delete a run, named by its whole id or its folder."),
-) -> None:
+def runs(json: bool = JSON) -> None:
     """List the runs, newest first."""
     from pyscale.commands import listings
 
-    if delete is not None:
-        listings.delete_run(delete)
-    else:
-        listings.show_runs(as_json=json)
+    listings.show_runs(as_json=json)
 
 
 @app.command(**helped("pyscale status --watch"))

@@ -49,14 +49,14 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and each group of options, in the order of their declaration."""
-        settings = _Settings() if self.settings_are_defaults else None
+        settings = _of_settings() if self.settings_are_defaults else {}
         groups: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             if not getattr(param, "hidden", False):
                 is_argument = isinstance(param, TyperArgument)
                 usual = "Arguments" if is_argument else "Options"
                 rows = groups.setdefault(getattr(param, "rich_help_panel", None) or usual, [])
-                rows.append(_row(param, settings))
+                rows.append(_row(param, *settings.get(str(param.name), (None, None))))
         width = min(WIDEST, max(len(name) for rows in groups.values() for name, _ in rows))
         for heading, rows in groups.items():
             with formatter.section(heading):
@@ -94,41 +94,33 @@ def helped(*examples: str, settings_are_defaults: bool = False) -> dict[str, Any
     return {"cls": cls, "epilog": "\n".join(examples)}
 
 
-class _Settings:
-    """The settings that hold in this folder, where they can be read."""
+def _of_settings() -> dict[str, tuple[str | None, str | None]]:
+    """What each setting is in this folder, in words, and its values where they are few."""
+    from pyscale.errors import UserError
+    from pyscale.settings import Settings, load_settings
 
-    def __init__(self) -> None:
-        from pyscale.errors import UserError
-        from pyscale.settings import Settings, load_settings
-
-        self._fields = Settings.model_fields
-        try:
-            self._values = load_settings().model_dump(mode="json")
-        except UserError:
-            # The command itself says what is wrong with them; its help is no place to fail.
-            self._values = {}
-
-    def choices(self, name: str) -> str | None:
-        """Values of a setting that has but few, as in [cold|warm|asis]."""
-        annotation = self._fields[name].annotation if name in self._fields else None
-        for kind in (annotation, *get_args(annotation)):
-            if get_origin(kind) is Literal:
-                return f"[{'|'.join(get_args(kind))}]"
-        return None
-
-    def default(self, name: str) -> str | None:
-        """Value of a setting in words; None where it has none, or is off."""
-        value = self._values.get(name)
-        if isinstance(value, list):
-            return ",".join(map(str, value))
-        return "on" if value is True else str(value) if value else None
+    try:
+        values = load_settings().model_dump(mode="json")
+    except UserError:
+        # The command itself says what is wrong with them; its help is no place to fail.
+        values = {}
+    found = {}
+    for name, field in Settings.model_fields.items():
+        kinds = (field.annotation, *get_args(field.annotation))
+        choices = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), None)
+        found[name] = _in_words(values.get(name)), choices and f"[{'|'.join(choices)}]"
+    return found
 
 
-def _row(param: Any, settings: _Settings | None) -> tuple[str, str]:
+def _in_words(value: Any) -> str | None:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return "on" if value is True else str(value) if value else None
+
+
+def _row(param: Any, default: str | None, choices: str | None) -> tuple[str, str]:
     """Names of a parameter with what it takes, and its help with what holds without it."""
-    default, takes = None, param.metavar
-    if settings is not None:
-        default, takes = settings.default(param.name), takes or settings.choices(param.name)
+    takes = param.metavar or choices
     if default is None and param.show_default:
         own = param.show_default if isinstance(param.show_default, str) else param.default
         default = str(own) if own else None

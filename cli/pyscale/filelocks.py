@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
 
+from pyscale.console import talk
 from pyscale.errors import UserError
 
 _NO_LOCKS = frozenset([errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ESTALE])
@@ -40,12 +41,13 @@ def file_lock(path: Path) -> BaseFileLock:
 
 
 @contextmanager
-def claimed(lock: BaseFileLock, waiting: Callable[[], object]) -> Iterator[None]:
-    """Hold a lock in the block; tell when another process is waited for."""
+def claimed(path: Path, waits: str) -> Iterator[None]:
+    """Hold the lock of a file in the block; say `waits` when another process is waited for."""
+    lock = file_lock(path)
     try:
         lock.acquire(timeout=_GLANCE_S)
     except Timeout:
-        waiting()
+        talk(waits)
         lock.acquire()
     try:
         yield

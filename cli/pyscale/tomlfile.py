@@ -63,9 +63,7 @@ def parsed(text: str) -> dict[str, Any]:
     """Parse TOML; a TOMLDecodeError says what is wrong, also where the parser itself gives up."""
     try:
         return tomllib.loads(text)
-    except RecursionError:
-        raise tomllib.TOMLDecodeError("values are nested too deeply") from None
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         # A number of thousands of digits is no decoding error for Python.
         raise tomllib.TOMLDecodeError(str(error)) from None
 

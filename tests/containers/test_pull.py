@@ -11,10 +11,8 @@ import pytest
 
 from ports import free_ports
 from pyscale.errors import UserError
+from pyscale.images.build import pull
 from pyscale.images.lockfile import ImageFolder, look
-from pyscale.images.pull import pull, with_images_here
-from pyscale.planning.suite import Suite
-from smallsystem import small_system_in
 
 PATIENCE_S = 300.0
 
@@ -110,26 +108,6 @@ def test_what_is_no_image_of_pyscale_is_not_installed(sent, theirs, engine, make
     with pytest.raises(UserError, match="lab/other:1 is not an image of this pyscale"):
         pull(theirs, of_others, engine)
     assert left_in(theirs) == set()
-
-
-def step_in(image):
-    """A suite of one step of the user's own in an image."""
-    return Suite.model_validate(
-        {"name": "mine", "summary": "Mine", "stages": {"mine": {"command": "a", "image": image}}}
-    )
-
-
-def test_an_image_of_a_step_is_pulled_once_by_its_digest(registry, theirs, engine, monkeypatch):
-    pinned = f"docker://{registry}/lab/tool:1@{small_system_in(registry, 'lab/tool')}"
-    suite = with_images_here(step_in(pinned), theirs, pulls=True)
-    params = suite.stages["mine"].params
-    assert params["pulled_from"] == pinned
-    said = engine.ask(params["image"], "/bin/sh", "-c", "echo inside")
-    assert said.stdout == "inside\n"
-    assert left_in(theirs) == {"steps"}
-    # It is not asked for again.
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert with_images_here(step_in(pinned), theirs, pulls=True) == suite
 
 
 def test_what_a_registry_does_not_have_or_one_out_of_reach_is_one_sentence(

@@ -24,9 +24,7 @@ from pyscale.store.taskfiles import read_cache, read_task
 from pyscale_stages.binds import task_binds
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.hashing import sha256_of
-from pyscale_stages.measure import pagecache
 from pyscale_stages.moviewriter import write_movie
-from pyscale_stages.residency import Residency
 from pyscale_stages.validarea import VALID_FILE
 
 SUITE = """
@@ -226,26 +224,6 @@ def test_the_page_cache_looks_the_same_from_inside(runs, native, contained):
     assert found["apptainer"] == found["native"] != []
 
 
-def test_what_lies_in_the_page_cache_is_seen_from_inside(engine, images, labels):
-    whole = pagecache.warm(labels)
-    assert whole.resident_bytes == labels.stat().st_size
-    program = (
-        "import sys; from pathlib import Path; from pyscale_stages.measure import pagecache; "
-        "print(pagecache.probe(Path(sys.argv[1])).model_dump_json())"
-    )
-    said = subprocess.run(
-        engine.command(
-            *("exec", "--containall", "--bind", f"{labels.parent}:{labels.parent}:ro"),
-            *(str(images.sif("contact")), "python", "-c", program, str(labels)),
-        ),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert said.returncode == 0, said
-    assert Residency.model_validate_json(said.stdout) == whole
-
-
 @pytest.mark.slow
 def test_the_start_of_the_container_is_a_phase_of_its_own(runs, native, contained):
     outside = {stage: [] for stage in STAGES}
@@ -292,20 +270,6 @@ def test_an_image_runs_alone_and_gives_the_same_bytes(engine, runs, native, imag
     assert said.returncode == 0, said
     found = {path.name: sha256_of(path) for path in (tmp_path / "out").iterdir()}
     assert found == {output.name: output.sha256 for output in wanted.outputs}
-
-
-def test_an_image_tells_what_it_is(engine, images):
-    sif = str(images.sif("contact"))
-    info = subprocess.run(
-        engine.command("run", "--containall", sif, "info"), capture_output=True, check=True
-    )
-    described = json.loads(info.stdout)
-    assert described["stage"] == "contact"
-    assert "not installed" not in described["versions"].values()
-    told = subprocess.run(
-        [engine.program, "run-help", sif], capture_output=True, text=True, check=True
-    )
-    assert "run --input movie.tif --output out --frames 0:10" in told.stdout
 
 
 WRITE_WHERE_POSSIBLE = """
@@ -415,13 +379,6 @@ def flip_a_byte(sif):
         file.write(bytes([byte[0] ^ 0xFF]))
 
 
-def test_a_dry_run_names_the_images(command, labels):
-    said = command(*CONTACT, labels, "--dry-run", "-v")
-    assert said.code == 0, said
-    row = next(line for line in said.out.splitlines() if "contact-n1-b1" in line)
-    assert row.replace("│", " ").split()[-1] == "contact"
-
-
 def test_an_image_that_is_absent_changed_or_for_another_machine_does_not_run(
     command, labels, own_images, tmp_path
 ):
@@ -507,13 +464,6 @@ def test_broken_fuse_is_one_sentence_before_anything_starts(command, labels, mis
     hide = 'mount --bind /dev/null /dev/fuse && exec "$@"'
     said = command(*CONTACT, labels, before=["unshare", "--mount", "sh", "-c", hide, "sh"])
     refused(said, "FUSE does not work here")
-
-
-def test_without_a_container_program_the_way_to_get_one_is_said(
-    command, labels, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    refused(command(*CONTACT, labels), "Apptainer, which is not on PATH", "--runtime native")
 
 
 def test_a_stage_that_fails_inside_says_why_in_its_own_words(command, tmp_path):

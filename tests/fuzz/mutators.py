@@ -21,7 +21,6 @@ HOSTILE = (
 )
 """Words that stand where another was expected."""
 _WORD = re.compile(rb"[\w.+-]+")
-_DEPTH = 20_000
 
 
 def flips(data, random):
@@ -37,21 +36,6 @@ def flips(data, random):
 def cut(data, random):
     """The beginning alone, as a broken copy leaves it."""
     return data[: random.randrange(len(data))]
-
-
-def hole(data, random):
-    """Zeros at a stretch, as of blocks that were never written."""
-    start, end = sorted(random.randrange(len(data) + 1) for _ in range(2))
-    return data[:start] + bytes(end - start) + data[end:]
-
-
-def splice(data, random):
-    """A stretch that is left out, told twice or put elsewhere."""
-    start = random.randrange(len(data))
-    stretch = data[start : start + random.choice((1, 8, 64, 1_000))]
-    rest = random.choice((data, data[:start] + data[start + len(stretch) :]))
-    at = random.randrange(len(rest) + 1)
-    return rest[:at] + stretch * random.choice((0, 1, 1, 50)) + rest[at:]
 
 
 def words(data, random):
@@ -78,15 +62,6 @@ def lines(data, random):
     else:
         own[at], own[other] = own[other], own[at]
     return b"\n".join(own)
-
-
-def depth(data, random):
-    """A value that holds another, and that one more, and so on."""
-    word = random.choice(list(_WORD.finditer(data)) or [None])
-    start, end = word.span() if word else (0, 0)
-    opened, closed = random.choice(((b"[", b"]"), (b'{"a":', b"}"), (b"{a=", b"}")))
-    n = random.choice((50, _DEPTH))
-    return data[:start] + opened * n + b"1" + closed * n + data[end:]
 
 
 def tree(data, random):
@@ -136,16 +111,5 @@ def tags(data, random):
     return bytes(damaged)
 
 
-def described(data, random):
-    """Another description, as in OME-XML, of the same length; flips where there is none."""
-    found = re.search(rb"<OME.*?</OME>|ImageJ=.*?\0|\{\"shape\".*?\}", data, re.DOTALL)
-    if found is None:
-        return flips(data, random)
-    mutator = random.choice((words, flips, splice, hole))
-    text = mutator(found[0], random)[: len(found[0])].ljust(len(found[0]))
-    return data[: found.start()] + text + data[found.end() :]
-
-
-BINARY = (flips, cut, hole, splice)
-OF_TIFF = (*BINARY, tags, tags, tags, described, described)
-OF_TEXT = (*BINARY, words, words, words, lines, lines, tree, tree, tree, depth)
+OF_TIFF = (flips, cut, tags, tags)
+OF_TEXT = (flips, cut, words, words, lines, tree, tree)

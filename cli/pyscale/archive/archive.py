@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from rich.progress import track
-
-from pyscale.console import Console, talk
+from pyscale.console import talk
 from pyscale.errors import refused_by_disk
 from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.provenance import PROVENANCE_FILE
@@ -59,26 +57,16 @@ def archive(run: RunFolder, out: Path, make_report: MakeReport) -> Path:
 
 def copy_records(run: RunFolder, folder: Path) -> None:
     """Copy what a run recorded into a new folder."""
-    files = {name: run.path / name for name in record_files(run)}
-    console = Console(stderr=True)
-    hidden = not console.is_terminal
-    for name, source in track(
-        files.items(), "reading records", console=console, transient=True, disable=hidden
-    ):
-        content = _read(source)
-        if content is None:
-            continue
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-
-
-def _read(file: Path) -> bytes | None:
-    """Content of a record; None where a run under way has just put its folder aside."""
     again = "so the archive would be incomplete: make it readable, and archive the run again"
-    with refused_by_disk(f"{file} cannot be read ({{why}}), {again}"), suppress(FileNotFoundError):
-        return file.read_bytes()
-    return None
+    for name in record_files(run):
+        source, target = run.path / name, folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # A run under way may just have put the folder of a record aside.
+        with (
+            refused_by_disk(f"{source} cannot be read ({{why}}), {again}"),
+            suppress(FileNotFoundError),
+        ):
+            target.write_bytes(source.read_bytes())
 
 
 def _write_zip(folder: Path, final: Path) -> None:

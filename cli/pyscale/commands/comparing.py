@@ -17,10 +17,10 @@ from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
-from pyscale.evaluation.betweenpoints import between_points
 from pyscale.evaluation.run_diff import (
     MeasuredRun,
     between,
+    between_points,
     nothing_in_common,
     refuse_twice,
     tests_compared,
@@ -133,12 +133,6 @@ def _loaded(*names: str, at_least: float) -> _Loaded:
         context = ComparisonContext(base=names[0], new=names[1], measured_here=False)
         return _Loaded(context, base, new)
     runs_folder = load_settings().runs_folder
-    if any(are_tables):
-        table, run = names[are_tables.index(True)], names[are_tables.index(False)]
-        find_run(runs_folder, run)
-        raise UserError(
-            f"{table} is a table of wall times and {run} is a run: give runs alone, or tables alone"
-        )
     folders = [find_run(runs_folder, name) for name in names]
     refuse_twice([folder.path for folder in folders])
     before, after = map(MeasuredRun.of, folders)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import wrap
@@ -14,11 +13,11 @@ from rich import box
 from rich.table import Table
 
 from pyscale.console import answer, talk
-from pyscale.errors import UserError, refused_by_disk
+from pyscale.errors import UserError
 from pyscale.planning.suite import load_suite, suite_names
-from pyscale.progress.status import StatusReader, run_status
+from pyscale.progress.status import StatusReader
 from pyscale.settings import USER_FILE, Settings, load_settings, value_origins
-from pyscale.store.folder import RunFolder, find_run, run_folders
+from pyscale.store.folder import RunFolder, run_folders
 from pyscale.store.journal import Journal
 from pyscale_stages.measure import stamp
 from pyscale_stages.registry import load_stage
@@ -70,24 +69,6 @@ def show_runs(*, as_json: bool) -> None:
         state = row["state"] or "unreadable"
         table.add_row(row["run_id"], row["suite"], row["data"], started, state)
     answer(table)
-
-
-def delete_run(name: str) -> None:
-    """Delete the folder of one run of this user that nothing works on any more."""
-    run = find_run(load_settings().runs_folder, name)
-    if name != run.path.name and Path(name).resolve() != run.path:
-        raise UserError(f"--delete {name}: name the run by its whole id, {run.path.name}")
-    if run.other_owner is not None:
-        raise UserError(f"the run {run.path.name} belongs to {run.other_owner}, who may delete it")
-    status = run_status(run)
-    if status.state in {"running", "queued"} or status.left_running:
-        raise UserError(
-            f"the run {run.path.name} is still at work: end it first, with `pyscale cancel "
-            f"{run.path.name}`"
-        )
-    with refused_by_disk(f"{run.path} cannot be deleted ({{why}}): remove what is left by hand"):
-        shutil.rmtree(run.path)
-    talk(f"deleted {run.path}")
 
 
 def _table(*columns: str) -> Table:

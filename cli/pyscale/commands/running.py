@@ -136,26 +136,23 @@ def cancel(name: str | None) -> None:
         raise UserError(f"the run {run.path.name} is {state}: there is nothing to cancel")
     run.make_safe()
     journal = Journal(run.journal_file)
+    ended = None
     if run.plan.site is not None:
         # First, as a pilot that begins and a pyscale that follows look for it. Both end by
         # themselves, and let go of the run.
         set_cancelled(run.path, cancelled=True)
-        ended = end_jobs(run, lambda kind, detail: journal.append(kind, detail=detail))
-        with run_lock(run.path):
-            journal.append("run_cancelled", detail=f"{plural(ended, 'job')} ended")
+        jobs = end_jobs(run, lambda kind, detail: journal.append(kind, detail=detail))
+        ended = plural(jobs, "job")
     elif run.plan.queue is not None:
-        ended = Queued(run, lambda _event: None).cancel()
-        with run_lock(run.path):
-            journal.append("run_cancelled", detail=f"{plural(ended, 'job')} ended")
-    else:
-        if is_locked(run.path):
-            process = writer_here(run.path)
-            with suppress(psutil.NoSuchProcess):
-                process.terminate()
-            wait_until_ended([process])
-        with run_lock(run.path):
-            ended = executor_here(run).end_all()
-            journal.append("run_cancelled", detail=f"{plural(ended, 'process')} ended")
+        ended = plural(Queued(run, lambda _event: None).cancel(), "job")
+    elif is_locked(run.path):
+        process = writer_here(run.path)
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+        wait_until_ended([process])
+    with run_lock(run.path):
+        ended = ended or plural(executor_here(run).end_all(), "process")
+        journal.append("run_cancelled", detail=f"{ended} ended")
     talk(f"cancelled; finish it with: pyscale resume {run.path.name}")
 
 

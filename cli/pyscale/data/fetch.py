@@ -12,7 +12,6 @@ from urllib.parse import quote, unquote, urlsplit
 
 import pooch
 import requests
-from filelock import SoftFileLock
 from requests.utils import get_auth_from_url
 from rich.prompt import Confirm
 
@@ -24,12 +23,11 @@ from pyscale.data.verify import (
     dataset_path,
     presence,
     record_contents,
-    require_space,
     synthetic_kinds,
     verify_dataset,
 )
 from pyscale.errors import UserError
-from pyscale.filelocks import claimed, file_lock
+from pyscale.filelocks import claimed
 from pyscale.settings import without_login
 from pyscale_stages.wording import did_you_mean, plural
 
@@ -120,7 +118,6 @@ class Fetcher:
         folder = self.data_root / name
         incoming = folder / INCOMING
         _empty(incoming)
-        require_space(folder, sum(file.size_bytes or 0 for file in wanted), "the download")
         try:
             for file in wanted:
                 arrived = self._download(name, dataset, file, incoming)
@@ -225,15 +222,8 @@ def _reason(error: requests.RequestException) -> str:
 def _sole_fetcher(name: str, data_root: Path) -> AbstractContextManager[None]:
     """Let one process at a time fetch a dataset."""
     data_root.mkdir(parents=True, exist_ok=True)
-    lock = file_lock(data_root / f".{name}.lock")
-
-    def waiting() -> None:
-        talk(f"{name}: waiting for another pyscale that is fetching or making it")
-        if isinstance(lock, SoftFileLock):
-            # Of a process on another node nothing can be told.
-            talk(f"{name}: if no other pyscale runs, delete {lock.lock_file}")
-
-    return claimed(lock, waiting)
+    waits = f"{name}: waiting for another pyscale that is fetching or making it"
+    return claimed(data_root / f".{name}.lock", waits)
 
 
 def _empty(incoming: Path) -> None:

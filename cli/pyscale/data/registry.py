@@ -42,9 +42,6 @@ class RemoteFile(Record):
         None, gt=0, description="Size; only of an archive it may be unknown"
     )
     sha256: Sha256 = Field(description="Published checksum")
-    url: str | None = Field(
-        None, pattern=r"^https?://", description="Address; without one, base_url and the name"
-    )
     unpack: bool = Field(
         False, description="It is a zip archive, for a folder named like it without its suffix"
     )
@@ -121,8 +118,8 @@ class Dataset(Record):
         local_names = [file.local_name for file in self.files]
         if len(set(local_names)) != len(local_names):
             raise ValueError("two files have the same name")
-        if self.base_url is None and any(file.url is None for file in self.files):
-            raise ValueError("a file needs a url, or the dataset a base_url")
+        if self.base_url is None:
+            raise ValueError("files need a base_url")
         first, *_ = (*PurePosixPath(self.movie).parts, ".")
         if first not in {*local_names, "."} or ".." in self.movie:
             raise ValueError(f"movie {self.movie!r} is not one of the files")
@@ -130,7 +127,7 @@ class Dataset(Record):
 
     def address(self, file: RemoteFile) -> str:
         """Address of one of this dataset's files at its source."""
-        return file.url or f"{self.base_url}{file.name}"
+        return f"{self.base_url}{file.name}"
 
     @property
     def made(self) -> MadeParams | None:

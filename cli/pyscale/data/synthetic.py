@@ -79,10 +79,6 @@ def _make(folder: Path, params: MadeParams) -> None:
     if isinstance(params, SlidesParams):
         from pyscale_stages.slides.synthetic import write_slides
 
-        if not folder.exists():
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            what = f"making {_amount(params)} of {params.height_px} x {params.width_px} pixels"
-            verify.require_space(folder.parent, params.expected_bytes, what)
         with bar(doing, params.uncompressed_bytes) as advance:
             write_slides(folder, params, advance)
     elif isinstance(params, DriftedParams):

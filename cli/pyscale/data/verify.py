@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal
@@ -32,16 +31,6 @@ def data_errors_explained(data_root: Path) -> AbstractContextManager[None]:
         f"{data_root} cannot be used ({{why}}): change its permissions, or choose another "
         "--data-folder"
     )
-
-
-def require_space(folder: Path, n_bytes: int, what: str) -> None:
-    """Raise before anything is written where the disk has too little space."""
-    free = shutil.disk_usage(folder).free
-    if n_bytes > free:
-        raise UserError(
-            f"the disk of {folder} has {free} bytes left, but {n_bytes} are needed for {what}: "
-            "free space, or choose another --data-folder"
-        )
 
 
 class KnownFile(Record):

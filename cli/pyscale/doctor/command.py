@@ -18,8 +18,7 @@ from pyscale.console import answer, vanishing_progress
 from pyscale.doctor.data import data
 from pyscale.doctor.disks import disks, place
 from pyscale.doctor.examined import plan_to_examine
-from pyscale.doctor.gpu import devices
-from pyscale.doctor.machine import cores, load, memory, thread_variables
+from pyscale.doctor.machine import cores, devices, load, memory, thread_variables
 from pyscale.doctor.slurm import slurm
 from pyscale.doctor.stages import containers, stages
 from pyscale.findings import Finding, Status

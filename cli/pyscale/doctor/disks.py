@@ -13,9 +13,7 @@ from shutil import disk_usage
 from pyscale.doctor.examined import firsts, folder_of
 from pyscale.findings import Finding, ok, problem, warning
 from pyscale.planning.plan import Plan
-from pyscale.planning.suite import OWN_STEP
 from pyscale_stages.atomic import naming
-from pyscale_stages.command.params import CommandParams
 from pyscale_stages.machine.place import with_spare
 from pyscale_stages.measure import pagecache
 from pyscale_stages.measure.mounts import filesystem_of
@@ -139,7 +137,6 @@ def out_of_nodes_sight(plan: Plan) -> Iterator[Finding]:
         ("the runs folder", folder_of(plan, "runs_folder"), runs),
         ("the movie", plan.movie, seen_by_all),
         ("this Python environment", Path(sys.prefix), environment),
-        *(("what the step runs", path, seen_by_all) for path in _of_steps(plan)),
     ):
         if path is None:
             continue
@@ -153,18 +150,6 @@ def out_of_nodes_sight(plan: Plan) -> Iterator[Finding]:
                 "must see it",
                 otherwise,
             )
-
-
-def _of_steps(plan: Plan) -> list[Path]:
-    """Folders in which own steps run, and files that they name elsewhere."""
-    found = []
-    for trial in firsts(plan):
-        if trial.stage == OWN_STEP:
-            params = CommandParams.model_validate(trial.params)
-            named = (params.folder / word for text in params.command for word in text.split())
-            own = (path for path in named if path.is_file())
-            found += [params.folder, *(f for f in own if not f.is_relative_to(params.folder))]
-    return list(dict.fromkeys(found))
 
 
 def refusal(path: Path) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from pyscale.images.lockfile import ImageFolder
-from pyscale.images.pull import with_images_here
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
@@ -26,7 +24,6 @@ from pyscale_stages.registry import load_stage
 def plan_to_examine(suite_name: str, settings: Settings) -> Plan:
     """The plan of a run of a suite on this machine; its data need not be there."""
     suite = measured_suite(load_suite(suite_name), settings, None)
-    suite = with_images_here(suite, ImageFolder(settings.images_folder), pulls=False)
     fitting = len(first_threads(usable_cpus())) // settings.cpus_per_worker
     alone = suite.data == "place"
     workers = settings.workers or ((1,) if alone else powers_of_two(max(1, fitting)))

@@ -15,8 +15,7 @@ from pyscale.console import talk
 from pyscale.doctor.data import first_frame
 from pyscale.doctor.disks import FULL_DISK, out_of_nodes_sight, page_cache, place, room
 from pyscale.doctor.examined import absent_packages, distinct, folder_of, is_native
-from pyscale.doctor.gpu import devices
-from pyscale.doctor.machine import memory, thread_variables
+from pyscale.doctor.machine import devices, memory, thread_variables
 from pyscale.doctor.slurm import UNANSWERED, overriding, refusals
 from pyscale.errors import UserError
 from pyscale.findings import Finding, problem, refused

@@ -29,9 +29,9 @@ from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 from pyscale.analysis.workers import worker_table
 from pyscale.console import talk
-from pyscale.evaluation.betweenpoints import between_points
 from pyscale.evaluation.cost import prices_of
 from pyscale.evaluation.origin import context_of
+from pyscale.evaluation.run_diff import between_points
 from pyscale.evaluation.runline import next_runs
 from pyscale.evaluation.runpictures import pictures_of
 from pyscale.planning.gridaxes import VERSIONS, compares_trials

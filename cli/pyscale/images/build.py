@@ -1,4 +1,4 @@
-"""Building images: base, libraries and stage code, each a SIF on the one before.
+"""Building images: base, libraries and stage code, each a SIF on the one before; and pulling them.
 
 The first two are named by the hash of what they are made from, so one that is there is right. The
 container program builds them, and what it says goes to the terminal.
@@ -17,11 +17,19 @@ from pyscale import DISTRIBUTION
 from pyscale.console import talk
 from pyscale.errors import UserError
 from pyscale.images import content
-from pyscale.images.catalog import ImageDefinition
-from pyscale.images.engine import UNKNOWN, Engine, find_engine, lack_for_building, run_aloud
+from pyscale.images.catalog import ImageDefinition, catalog
+from pyscale.images.engine import (
+    PREFIX,
+    UNKNOWN,
+    Engine,
+    find_engine,
+    lack_for_building,
+    run_aloud,
+)
 from pyscale.images.lockfile import ImageFolder, look, remove
 from pyscale.images.parts import fetch_jars, fetch_wheels
 from pyscale.resources import shipped
+from pyscale.settings import without_login
 from pyscale.store.provenance import code_commit
 from pyscale_stages.errors import MissingPart
 
@@ -188,3 +196,33 @@ def _kept(made: Path, layer: Path, others: str) -> Path:
     for older in layer.parent.glob(others):
         older.unlink()
     return made.replace(layer)
+
+
+def pull(folder: ImageFolder, source: str, engine: Engine) -> str:
+    """Fetch an image from a registry, check it, and lock it under the name that it has; the name.
+
+    An image of that name makes way, as for one that is built.
+    """
+    told = without_login(source)
+    if not source.startswith("oras://"):
+        raise UserError(f"{told!r} is not a registry address: write oras://HOST/PATH:TAG")
+    with folder.place() as place:
+        sif = _fetch(source, place, engine)
+        labels = engine.labels_of(sif)
+        name = labels.get(f"{PREFIX}image")
+        if name not in catalog():
+            raise UserError(f"{told} is not an image of this pyscale: nothing was installed")
+        folder.install(sif, name, labels, told)
+    return name
+
+
+def _fetch(source: str, place: Path, engine: Engine) -> Path:
+    """Let the container program fetch a SIF; it tells how far it is on the terminal."""
+    sif = place / "image.sif"
+    command = [engine.program, "pull", "--disable-cache", str(sif), source]
+    if run_aloud(command, place, os.environ | {"APPTAINER_TMPDIR": str(place)}) != 0:
+        raise UserError(
+            f"{without_login(source)} cannot be pulled (Apptainer says why above): "
+            "mend that, or copy its SIF as a file; for plain http set APPTAINER_NOHTTPS=true"
+        )
+    return sif

@@ -123,9 +123,9 @@ def pull(
 
     It takes the place of the one that has its name.
     """
+    from pyscale.images.build import pull as pull_image
     from pyscale.images.engine import find_engine
     from pyscale.images.lockfile import look
-    from pyscale.images.pull import pull as pull_image
     from pyscale.interruption import termination_as_interrupt
 
     folder = _folder(images_folder)

@@ -79,16 +79,12 @@ def find_engine() -> Engine:
             "images need Apptainer, which is not on PATH: load its module (often "
             "`module load apptainer`), install the package 'apptainer', or use --runtime native"
         )
-    try:
-        answer = ran([found, "--version"])
-        answer.check_returncode()
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise MissingPart(f"{found} --version failed ({error}): install it again") from error
+    answer = ran([found, "--version"])
     told = _VERSION_ANSWER.search(answer.stdout)
     if told is None:
         raise MissingPart(
-            f"{found} is not Apptainer (--version printed {answer.stdout.strip()[:80]!r}): put "
-            "Apptainer before it on PATH"
+            f"{found} is not Apptainer, or does not work (--version printed "
+            f"{(answer.stdout or answer.stderr).strip()[:80]!r}): put Apptainer before it on PATH"
         )
     return Engine(found, told[1])
 

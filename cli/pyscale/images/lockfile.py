@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pyscale.console import bar, talk
+from pyscale.console import bar
 from pyscale.errors import UserError, problems_told, refused_by_disk
 from pyscale.filelocks import claimed, file_lock
 from pyscale.images.catalog import catalog
@@ -138,11 +138,8 @@ class ImageFolder:
     def place(self) -> Iterator[Path]:
         """A place on the images' disk for one build or pull at a time, empty before and after."""
         place = self.path / "building"
-
-        def waiting() -> None:
-            talk(f"waiting for another build or pull in {self.path}")
-
-        with self.writing(), claimed(file_lock(self.path / ".building.busy"), waiting):
+        waits = f"waiting for another build or pull in {self.path}"
+        with self.writing(), claimed(self.path / ".building.busy", waits):
             # What a killed one left.
             remove(place)
             place.mkdir()

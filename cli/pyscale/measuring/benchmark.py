@@ -10,8 +10,6 @@ from pyscale.data.ensure import find_movie, find_own_data
 from pyscale.errors import UserError
 from pyscale.evaluation.results import report_run
 from pyscale.executors.protocol import Executor
-from pyscale.images.lockfile import ImageFolder
-from pyscale.images.pull import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.blocks import FEWEST, Blocks
 from pyscale.measuring.trialrunner import TrialRunner
@@ -54,7 +52,6 @@ def plan_run(
     """
     site = None if settings.executor == "local" else _site_of(settings)
     suite = measured_suite(suite_of(named), settings, site or scripts_for, only)
-    suite = with_images_here(suite, ImageFolder(settings.images_folder), pulls=True)
     dataset, own_data = None, {}
     if suite.reads_data:
         own_data = find_own_data(settings, own_data_of(suite, only), accept_terms=accept_terms)

@@ -42,9 +42,7 @@ def _entry(command: str, given: Mapping[str, Any]) -> SuiteStage:
         entry = SuiteStage.model_validate({"command": command, **as_text})
         # Parameters of the user's own program are set later, and planning looks at them.
         later = dict.fromkeys(re.findall(r"\{params\.(\w+)\}", command), "")
-        # One in a registry is a file from when it is pulled.
-        here = {k: v for k, v in entry.params.items() if k != "image" or "://" not in str(v)}
-        CommandParams.model_validate({**later, **here})
+        CommandParams.model_validate({**later, **entry.params})
     return entry
 
 
@@ -54,7 +52,6 @@ def words_for(suite: Suite) -> list[str] | None:
     if not is_step or suite.stage_name(STEP) != OWN_STEP:
         return None
     params = suite.stages[STEP].params
-    params = {**params, "image": params.get("pulled_from", params.get("image"))}
     words = ["--step", str(params["command"])]
     for name in KEYS:
         words += [f"--{name}", str(params[name])] if params.get(name) is not None else []

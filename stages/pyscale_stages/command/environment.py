@@ -59,11 +59,6 @@ def engine_for(image: Path) -> str:
     """Container program of this machine, for an image that is there."""
     if not image.is_file():
         raise BadInput(f"there is no image {image}: name the path of a .sif file")
-    return container_program(image)
-
-
-def container_program(image: Path) -> str:
-    """Container program of this machine, for an image that may still have to be pulled."""
     engine = shutil.which(ENGINE)
     if engine is None:
         raise MissingPart(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyscale_stages.command.environment import container_program, found_program, versions_of
+from pyscale_stages.command.environment import found_program, versions_of
 from pyscale_stages.command.params import SCRIPTS, CommandParams, fields_of
 from pyscale_stages.declaration import Needs
 from pyscale_stages.errors import BadInput
@@ -15,13 +15,9 @@ if TYPE_CHECKING:
 
 
 def look(params: CommandParams, _device: str, here: bool) -> None:
-    """Find the program and its version; of an image that will be pulled, what runs it."""
+    """Find the program and its version."""
     _refuse_absent_script(params, here=here)
     if not here:
-        return
-    image = params.image
-    if params.pulled_from is not None and image is not None and not image.exists():
-        container_program(image)
         return
     found_program(params)
     versions_of(params)

@@ -155,9 +155,6 @@ class CommandParams(StageParams):
         (), description="Environment modules that are loaded for it, as `module load` names them"
     )
     image: Path | None = Field(None, description="Apptainer image that it runs in")
-    pulled_from: str | None = Field(
-        None, description="Where a registry has that image; filled when it is pulled"
-    )
     packages: tuple[str, ...] = Field(
         (), description="Packages of its environment whose versions are recorded"
     )

@@ -21,8 +21,6 @@ QUALITY = 90
 LEVEL_STEP = 4
 LARGEST_THUMBNAIL_PX = 1024
 CLASSIC_TIFF_BYTES = 2**32
-BYTES_PER_PIXEL = 0.28
-"""Of the JPEG tiles of all levels, for each pixel of the finest."""
 
 Pixels = NDArray[np.uint8]
 """RGB: shape (height, width, 3)."""
@@ -44,11 +42,6 @@ class SlidesParams(Record):
     def uncompressed_bytes(self) -> int:
         """Bytes of all slides at full resolution before compression."""
         return 3 * self.slides * self.height_px * self.width_px
-
-    @property
-    def expected_bytes(self) -> int:
-        """About the bytes that the slides take on the disk, with their lower resolutions."""
-        return int(BYTES_PER_PIXEL * self.slides * self.height_px * self.width_px)
 
 
 def slide_name(number: int) -> str:

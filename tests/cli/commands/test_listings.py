@@ -10,7 +10,6 @@ from mockruns import carry_out
 from pyscale.errors import UserError
 from pyscale.planning.suite import load_suite, suite_names
 from pyscale.store.folder import PLAN_FILE, RunFolder, find_run
-from pyscale.store.lock import run_lock
 from refusals import refused
 
 
@@ -40,22 +39,6 @@ def test_a_suite_is_shown_with_each_parameter_of_its_stages(capsys):
     assert "segment.length_px 224, 448," in said.text
     answer = answer_of(capsys, "pyscale", "suites", "pipelin")
     assert (answer.code, "pipeline" in answer.err) == (2, True)
-
-
-def test_a_run_is_deleted_by_its_whole_id(capsys, make_run):
-    runs = [make_run(f"2026010{day}T000000Z-aaaa") for day in (1, 2)]
-    assert answer_of(capsys, "pyscale", "runs", "--delete", "20260101").code == 2
-    answer = answer_of(capsys, "pyscale", "runs", "--delete", runs[0].path.name)
-    assert (answer.code, runs[0].path.name in answer.err) == (0, True)
-    assert [run.path.exists() for run in runs] == [False, True]
-
-
-def test_a_run_that_is_at_work_is_not_deleted(capsys, make_run):
-    run = make_run("20260101T000000Z-aaaa")
-    with run_lock(run.path):
-        answer = answer_of(capsys, "pyscale", "runs", "--delete", run.path)
-    assert (answer.code, "pyscale cancel" in answer.err) == (2, True)
-    assert run.path.exists()
 
 
 def test_runs_are_listed_with_the_newest_first(capsys, make_run):

@@ -1,5 +1,3 @@
-from types import SimpleNamespace
-
 import pytest
 
 from datamirror import LONG_S, NOISE, registry_of, row, serve
@@ -52,16 +50,6 @@ class Heard:
 @pytest.fixture
 def report(capsys):
     return Heard(capsys)
-
-
-@pytest.fixture
-def with_free(monkeypatch):
-    """Let every disk have so many bytes left."""
-
-    def left(free_bytes):
-        monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free_bytes))
-
-    return left
 
 
 @pytest.fixture

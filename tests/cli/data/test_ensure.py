@@ -1,5 +1,3 @@
-import os
-
 import numpy as np
 import pytest
 
@@ -161,13 +159,6 @@ def test_a_folder_holds_slides_or_is_one_as_an_ome_zarr(find, tmp_path):
     (tmp_path / "image.zarr" / "0").mkdir(parents=True)
     zarr = Dataset(movie=tmp_path / "image.zarr", frames=1)
     assert find("image.zarr", suite="loader") == zarr
-
-
-@pytest.mark.parametrize("suite", ["pipeline", "loader"])
-def test_a_pipe_is_refused_and_not_waited_for(find, tmp_path, suite):
-    os.mkfifo(tmp_path / "pipe.tif")
-    with refused(UserError):
-        find(tmp_path / "pipe.tif", suite=suite)
 
 
 def test_a_truth_of_the_users_own_must_fit_the_movie(find, tmp_path):

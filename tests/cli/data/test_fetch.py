@@ -88,14 +88,6 @@ def test_a_server_that_does_not_give_the_file_is_one_sentence_and_nothing_is_lef
     assert files_below(data_root) == [".cells.lock"]
 
 
-def test_a_silent_server_is_given_up(fetch, server, monkeypatch):
-    monkeypatch.setattr("pyscale.data.fetch.TIMEOUT_S", 0.2)
-    silent = Answer(hold_after=0)
-    server.always = silent
-    refusal(fetch, CELLS)
-    silent.release.set()
-
-
 def test_a_wrong_checksum_leaves_nothing_and_takes_nothing(fetch, server, data_root):
     dataset = dataset_of([row("a.tif", NOISE), row("b.tif", NOISE[:1000])])
     server.put("a.tif", NOISE)
@@ -115,12 +107,6 @@ def test_two_at_once_fetch_one_dataset_once(fetch, server, report):
         list(pool.map(lambda _: fetch(CELLS), range(2)))
     assert len(server.requests) == 1
     assert sum("1 file in" in text for text in report.said) == 1
-
-
-def test_a_disk_with_too_little_space_is_told_before_anything_is_fetched(fetch, server, with_free):
-    with_free(10)
-    refusal(fetch, CELLS)
-    assert server.requests == []
 
 
 @pytest.mark.parametrize("prefix", ["", "file://"])

@@ -138,14 +138,6 @@ def test_a_synthetic_dataset_of_the_registry_is_made_where_others_are_fetched(
     assert report.said[-1].endswith(", unchanged")
 
 
-@of_a_movie
-def test_a_synthetic_dataset_that_changed_on_disk_is_not_passed_as_made(made):
-    made.fetch()
-    damage(made.file, "another byte")
-    with refused(UserError):
-        made.fetch()
-
-
 def test_something_else_in_the_place_of_a_synthetic_dataset_is_kept_and_named(made, data_root):
     own = make_synthetic("own", made.registry, data_root, SMALL).parent
     shutil.copytree(own, data_root / "cells")
@@ -198,17 +190,6 @@ def test_two_at_once_make_it_once_and_a_wrong_size_is_called_changed(made, data_
     made.file.write_bytes(b"short")
     assert made.presence() == "changed"
     assert dataset_path("cells", made.registry, data_root) is None
-
-
-def test_own_slides_that_changed_are_not_passed_as_made(make_own):
-    params = {"slides": 1, "height_px": 512, "width_px": 512}
-    folder = make_own("own", params, kind="slides")
-    assert make_own("own", params, kind="slides") == folder
-    (folder / "slide_000.svs").write_bytes(b"short")
-    with refused(UserError):
-        make_own("own", params, kind="slides")
-    with refused(UserError):
-        make_own("own", SMALL)
 
 
 def left_of(data_root):

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from pyscale.doctor.gpu import devices, torch_without_cuda
+from pyscale.doctor.machine import devices, torch_without_cuda
 from pyscale_stages.measure.gpus import Gpu, gpu_present
 
 without_gpu = pytest.mark.skipif(gpu_present(), reason="this machine has a GPU")
@@ -35,7 +35,7 @@ def torch_built_for(tmp_path, monkeypatch):
         )
         described = dict.fromkeys(Gpu.model_fields) | {"name": "A100", "cuda": driver}
         monkeypatch.setattr(
-            "pyscale.doctor.gpu.describe_gpus", lambda: (Gpu.model_validate(described),)
+            "pyscale.doctor.machine.describe_gpus", lambda: (Gpu.model_validate(described),)
         )
 
     monkeypatch.syspath_prepend(tmp_path)

@@ -6,11 +6,10 @@ import time
 import numpy as np
 import pytest
 
-from mockruns import plan_of, site
+from mockruns import plan_of
 from pyscale.doctor.disks import room
 from pyscale.doctor.preflight import before_run, preflight
 from pyscale.errors import UserError
-from pyscale.planning.ownstep import step_asked_for
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import load_suite
 from pyscale_stages.errors import ResourceExhausted
@@ -45,23 +44,6 @@ def test_it_takes_less_than_a_second_and_imports_no_stage_library(make):
     # A busy machine may take longer now and then, and not each time.
     assert any(took_s() < 1 for _ in range(20))
     assert heavy & set(sys.modules) == before
-
-
-def test_the_folder_of_a_step_and_its_scripts_are_looked_at_as_nodes_see_them(
-    dataset, tmp_path, monkeypatch
-):
-    folder, script = tmp_path / "mine", tmp_path / "scripts" / "step.py"
-    for path in (folder / "near.py", script):
-        path.parent.mkdir()
-        path.touch()
-    monkeypatch.chdir(folder)
-    keys = ("output", "split", "merge", "check", "environment", "image", "shell")
-    suite = step_asked_for(
-        None, f"python near.py {script} {{input}} {{output}}", dict.fromkeys(keys)
-    )
-    plan = plan_of(suite, dataset, tmp_path / "runs", (1,), on_site=site())
-    found = [one for one in preflight(plan, asks_slurm=False) if one.code == "disk.shared"]
-    assert [one.where for one in found if "step" in one.what] == [str(folder), str(script)]
 
 
 def of_reconstruction(tmp_path, **params):

@@ -51,8 +51,6 @@ def test_images_that_are_locked_at_the_same_moment_are_all_kept(folder):
     "text",
     [
         "",
-        "{",
-        "[]",
         '{"schema_version": 2}',
         '{"images": {"contact": {"sha256": "abc"}}}',
         '{"image": {}}',

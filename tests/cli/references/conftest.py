@@ -3,7 +3,7 @@
 import pytest
 
 from commandline import run_line
-from pyscale.commands.referencing import reference_app
+from pyscale.commands.resultcommands import reference_app
 
 TOML = """
 title = "Our cluster"

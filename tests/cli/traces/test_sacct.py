@@ -215,13 +215,6 @@ def test_what_is_wrong_with_a_trace_is_said_in_one_sentence(sacct, write, refuse
     refused("sacct", write(sacct.job("7").text.replace(*change)))
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_blank_lines_above_the_header_count_as_lines_of_the_file(sacct, write, refused, end):
-    text = sacct.job("7").text.replace("|2000M|", "|lots|")
-    text = end.join(["", "  ", *text.splitlines(), ""])
-    refused("sacct", write(text))
-
-
 def test_lines_that_were_cut_are_refused(sacct, write, imported):
     sacct.job("7")
     with refused(UserError):
@@ -257,13 +250,6 @@ def test_dates_of_a_clock_that_was_set_back_are_left_out(sacct, write, imported,
     with refused(UserError):
         imported("sacct", write(sacct.text.replace("|-60|", "||")))
     assert "without a time" in capsys.readouterr().err
-
-
-def test_steps_may_have_dates_of_two_kinds(sacct, write, imported):
-    dates = ["1773747744|1773747749", "2026-03-17T11:42:30|2026-03-17T11:42:35"]
-    steps = [f"7.{n}|7.{n}|COMPLETED||{when}|5|||||||||||prog" for n, when in enumerate(dates)]
-    table = imported("sacct", write(sacct.job("7").text + "\n".join(steps)))[0]
-    assert table["workers"].to_list() == [1]
 
 
 HEAD = (

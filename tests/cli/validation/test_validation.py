@@ -5,7 +5,6 @@ import pytest
 from mockexecutor import MockEnd
 from mockruns import tell
 from pyscale.planning.suite import load_suite
-from pyscale.references.files import read_reference, shipped_folder
 from pyscale.store.folder import RunFolder
 from pyscale.validation import judging
 from pyscale_stages.contract import TaskError
@@ -82,15 +81,3 @@ def test_another_movie_proves_nothing(plan, carried_out, expected, monkeypatch, 
 def test_a_suite_that_expects_nothing_has_no_validation(make_of, tmp_path):
     run = RunFolder.create(tmp_path / "runs", make_of(load_suite("pipeline")))
     assert judging.validation_of(run) is None
-
-
-@pytest.mark.parametrize(
-    "path", sorted(shipped_folder().glob("validation-*.toml")), ids=lambda path: path.stem
-)
-def test_what_comes_with_pyscale_stands_beside_the_same_work_alone(path):
-    told = read_reference(path).reference
-    assert told.work_id is not None
-    assert told.is_same_work(told.work_id)
-    assert not told.is_same_work("other")
-    assert not told.is_same_work(None)
-    assert list(told.stages) == list(load_suite("validation").stages)
