@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
 from pyscale.errors import UserError
+from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.reading import slide_files
 
 OF_SEVERAL_FILES = {".vms", ".vmu"}
@@ -21,6 +22,15 @@ def as_one_folder(path: Path, data_folder: Path) -> Path:
     found = slide_files(path)
     flat = found == [path] or {slide.parent for slide in found} == {path}
     return path if flat else linked(found, path.stem, data_folder)
+
+
+def slides_of(paths: Iterable[str | Path]) -> list[Path]:
+    """The slides at paths, each once."""
+    try:
+        found = (slide for path in paths for slide in slide_files(Path(path).expanduser()))
+        return list(dict.fromkeys(slide.absolute() for slide in found))
+    except BadInput as error:
+        raise UserError(str(error)) from error
 
 
 def linked(slides: Sequence[Path], name: str, data_folder: Path) -> Path:
