@@ -164,6 +164,8 @@ def same(points: Sequence[Row]) -> Iterator[str]:
     varied = varied_in(points)
     if told := settings_of(points[0], [name for name in SETTINGS if name not in varied]):
         yield f"The same in all configurations: {', '.join(told)}."
+    if threads := listing(dict.fromkeys(filter(None, (row["threads"] for row in points)))):
+        yield f"Threads of each process: {threads}."
     called = [f"{SHORT[name]} is {name}" for name in varied if name in SHORT]
     if called:
         yield f"In names of configurations, {listing(called)}."
