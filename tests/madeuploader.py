@@ -151,6 +151,7 @@ def _measured(entry, own_s, step_s, cores):
         "free_cpu_s": patches * 0.002,
         "pss_bytes": (1 + entry.num_workers) * GIB // 2,
         "rss_bytes": (1 + entry.num_workers) * GIB,
+        "threads": "OMP_NUM_THREADS 1, MKL_NUM_THREADS 1, torch 1, OpenCV 1",
         "checksum": entry.checksum,
         "checksum_patches": entry.batch_size,
         "consumed_per_s": entry.consumed_per_s,

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyscale.api import Advice, Run, UserError, advise, load, report, run
+    from pyscale.api import Advice, Run, UserError, advise, load, report, run, throughput
 
-__all__ = ["Advice", "Run", "UserError", "advise", "load", "report", "run"]
+__all__ = ["Advice", "Run", "UserError", "advise", "load", "report", "run", "throughput"]
 
 DISTRIBUTION = "pyscale-bench"
 """Name of the installed distribution; the package index knows another project as pyscale."""
@@ -17,4 +17,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'pyscale' has no attribute {name!r}")
     from pyscale import api
 
-    return getattr(api, name)
+    # The package `pyscale.report` is there by now, and is called as the function is.
+    return globals().get(name) or getattr(api, name)

@@ -10,12 +10,12 @@ says beside its answer goes to stderr here too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -48,7 +48,7 @@ from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.lock import is_locked
 from pyscale.store.tables import TABLES, build_tables
 
-__all__ = ["Advice", "Run", "UserError", "advise", "load", "report", "run"]
+__all__ = ["Advice", "Run", "UserError", "advise", "load", "report", "run", "throughput"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -233,6 +233,90 @@ def advise(
         dialect=dialect,
         site=site,
     )
+
+
+def throughput(
+    slide_paths: str | Path | Sequence[str | Path],
+    *,
+    num_workers: int | Sequence[int] = 4,
+    world_size: int = 1,
+    pool_size: int | Sequence[int] = 8,
+    patches_per_slide: int | Sequence[int] = 100,
+    patches_per_visit: int | Sequence[int] = 1,
+    batch_size: int = 64,
+    warmup_batches: int = 10,
+    measure_batches: int = 50,
+    prefetch_factor: int | None = 2,
+    persistent_workers: bool = False,
+    pin_memory: bool = False,
+    multiprocessing_context: Literal["spawn", "fork", "forkserver"] | None = "spawn",
+    seed: int = 42,
+    verbose: bool = True,
+    make_dataset: Callable[..., Any] | str | None = None,
+    **settings: Any,
+) -> pl.DataFrame:
+    """Measure how fast patches of slides are loaded, as `benchmark_throughput` of wsistream does.
+
+    Parameters
+    ----------
+    slide_paths
+        A folder, a slide, or a list of both; folders are looked into.
+    num_workers, pool_size, patches_per_slide, patches_per_visit
+        Values to sweep, one or several of each.
+    world_size
+        Ranks, which share the slides.
+    make_dataset
+        Function at the top of a module, called with slide paths, pool_size, patches_per_slide,
+        patches_per_visit and a seed, or its name as `package.module:name`; None loads patches of
+        256 px by wsistream.
+    **settings
+        As of `run`, above those of the suite `loader_as_published`: `repeats=6, cache="cold"`
+        measures with intervals, from storage.
+
+    The others are those of wsistream's function, and of torch's DataLoader.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row a configuration, with the columns of wsistream's results, `in_step_throughput` of
+        ranks that wait for each other, and `error` where it failed. The run itself is the latest.
+    """
+    from pyscale.data.slides import linked, slides_of
+    from pyscale.evaluation.throughput import factory_named, patch_table
+
+    if not isinstance(slide_paths, str | Path):
+        known = load_settings(data_folder=settings.get("data_folder"))
+        slide_paths = linked(slides_of(slide_paths), "slides", known.data_folder)
+    sweep = {
+        "num_workers": num_workers,
+        "pool_size": pool_size,
+        "patches_per_slide": patches_per_slide,
+        "patches_per_visit": patches_per_visit,
+    }
+    own = settings.pop("stages", {})
+    with factory_named(make_dataset) as factory:
+        loader = {
+            "factory": factory,
+            "batch_size": batch_size,
+            "warmup_batches": warmup_batches,
+            "batches": measure_batches,
+            "prefetch_factor": prefetch_factor,
+            "persistent_workers": persistent_workers,
+            "pin_memory": pin_memory,
+            "start_method": multiprocessing_context,
+            "mpp": None,
+            **own.get("loader", {}),
+        }
+        asked = {
+            "data": slide_paths,
+            "workers": (world_size,),
+            "grid": sweep,
+            "seed": seed,
+            "verbose": verbose,
+            "stages": {**own, "loader": loader},
+        }
+        done = run("loader_as_published", **asked | settings)
+    return patch_table(done.tables["loader"], done.records["loading"])
 
 
 def _found(run: str | Path | Run | None, told: str) -> RunFolder:

@@ -138,9 +138,11 @@ class Loading(Sample):
             shown="Memory (GiB)",
         ),
         "rss_bytes": Derived(
-            *("rss_bytes", "The same with shared pages counted in each process (RSS)"),
+            "rss_bytes",
+            "Sum of the peaks of its processes, as the kernel keeps them (VmHWM): shared pages "
+            "count in each",
             *("node", "most"),
-            shown="Resident (GiB)",
+            shown="Peak RSS (GiB)",
         ),
         "read_bytes_per_patch": Derived(
             *("free_read_bytes", "Bytes asked of the kernel by all processes", "sum", "median"),
@@ -187,7 +189,13 @@ class Loading(Sample):
         description="Memory of the rank and its loader processes, shared pages in parts: the "
         "larger of two moments, in and after the time",
     )
-    rss_bytes: Bytes = Field(description="The same with shared pages counted in each process")
+    rss_bytes: Bytes = Field(
+        description="Sum of the peaks of resident memory of the same processes since each began, "
+        "as the kernel keeps them (VmHWM): shared pages count in each"
+    )
+    threads: Annotated[str, Metric(ranks="first", trials="first")] = Field(
+        "", description="Threads of libraries in each process, asked for where they are timed"
+    )
     diversity: Annotated[Diversity | None, Metric("")] = Field(
         None, description="None where patches say no place"
     )

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pyscale.console import talk
 from pyscale.data.registry import SYNTH_FILE, SYNTH_MOVIE, Kind, load_registry, made_kind
 from pyscale.data.registry import Dataset as Entry
+from pyscale.data.slides import as_one_folder
 from pyscale.data.verify import dataset_path, name_and_file, synthetic_kinds
 from pyscale.errors import UserError, problems_told
 from pyscale.planning.planentry import Dataset
@@ -45,14 +46,16 @@ def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) 
 
     A synthetic movie, in the data folder or anywhere else, brings its truth. What a dataset of
     the registry holds is known before it is fetched; of a path only its pixels tell. A suite of
-    slides takes any path at which patches may be read: slides, a stack, or an OME-Zarr image;
-    `frames` is how many there are.
+    slides takes any path at which patches may be read: slides, a list of them, a stack, or an
+    OME-Zarr image; `frames` is how many there are.
     """
     path = _brought(settings, suite, accept_terms=accept_terms)
     if suite.data in {"slides", "files"}:
         with _bad_input_is_the_users():
-            found = slide_files(path) if suite.data == "slides" else files_of(path)
-            return Dataset(movie=path, frames=len(found))
+            if suite.data == "files":
+                return Dataset(movie=path, frames=len(files_of(path)))
+            path = as_one_folder(path, settings.data_folder)
+            return Dataset(movie=path, frames=len(slide_files(path)))
     if suite.shares_no_frames:
         # Nobody cuts it, so it may be of any format that the user's program reads.
         with suppress(UserError):

@@ -18,7 +18,7 @@ from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site, load_site
 from pyscale.planning.stopping import seconds_of
 from pyscale.planning.traits import meets, stands_apart
-from pyscale.progress.runqueue import queue_waits_s
+from pyscale.progress.status import queue_waits_s
 from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
 from pyscale.report.bottomline import NAMES, bottom_line
 from pyscale.report.context import ReportContext

@@ -18,6 +18,8 @@ from pyscale_stages.inventory import Inventory
 from pyscale_stages.reading import Reading
 from pyscale_stages.record import Whole
 from pyscale_stages.registry import load_stage
+from pyscale_stages.slides.reading import slide_files
+from pyscale_stages.wording import size_in_words
 
 # Folders of a run are named by these, and a plan may come from anybody: none leads elsewhere.
 RunId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
@@ -273,8 +275,14 @@ class Plan(Record):
 
     @property
     def data_lines(self) -> list[str]:
-        """What was found of each movie, a line each."""
+        """What was found of each movie, or of the slides, a line each."""
         found = [] if self.inventory is None else [self.inventory.line(self.channels)]
+        if self.suite.data == "slides" and self.movie is not None:
+            places = {slide.resolve().parent for slide in slide_files(self.movie)}
+            among = f" in {len(places)} folders" if len(places) > 1 else ""
+            found = [
+                f"{self._data_name}: {self.how_much}{among}, {size_in_words(self.input_bytes)}"
+            ]
         return found + [own.inventory.line() for own in self.own_data if own.inventory]
 
     @property

@@ -46,8 +46,7 @@ class Batches:
         of_processes: dict[str, Any] = {
             "multiprocessing_context": params.start_method,
             "prefetch_factor": params.prefetch_factor,
-            # What was published ends them with each pass over the data set.
-            "persistent_workers": params.opening != "published",
+            "persistent_workers": params.persistent_workers,
             "worker_init_fn": begin_loader_process,
         }
         self._loader: DataLoader[Any] = DataLoader(
@@ -65,7 +64,7 @@ class Batches:
         self._iterator: Any = None
         self._others: set[BaseProcess] = set()
         self._processes: set[BaseProcess] = set()
-        self.ready_at_most = num_workers * params.prefetch_factor
+        self.ready_at_most = num_workers * (self._loader.prefetch_factor or 0)
         """Batches that may lie ready: torch has as many asked for at any time."""
         self.ended = 0
         """How often the data set came to its end."""

@@ -45,8 +45,11 @@ class LoaderParams(StageParams):
         1, ge=1, description="Patches of a slide before the pool's next slide"
     )
     batch_size: int = Field(64, ge=1, description="Patches in a batch")
-    prefetch_factor: int = Field(
-        2, ge=1, description="Batches that each loader process keeps ready"
+    prefetch_factor: int | None = Field(
+        2, ge=1, description="Batches that each loader process keeps ready; None is torch's default"
+    )
+    persistent_workers: bool = Field(
+        True, description="Keep loader processes where the dataset ends and is begun again"
     )
     pin_memory: bool = Field(
         False, description="Copy batches to pinned memory, which a GPU reads directly"
@@ -81,8 +84,8 @@ class LoaderParams(StageParams):
     checksum_batches: int = Field(
         1, ge=0, description="Batches whose places and pixels are summed up after all timing"
     )
-    start_method: Literal["spawn", "fork", "forkserver"] = Field(
-        "fork", description="Start method of loader processes; fork is torch's default on Linux"
+    start_method: Literal["spawn", "fork", "forkserver"] | None = Field(
+        "fork", description="Start method of loader processes; None is torch's default"
     )
     to_device: bool = Field(False, description="Copy each batch to the device, and time the copy")
     consumes_per_s: float | None = Field(

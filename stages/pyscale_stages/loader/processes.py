@@ -5,7 +5,6 @@ Nothing here runs while a clock does: it is asked before and after.
 
 from __future__ import annotations
 
-import resource
 import stat
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -36,8 +35,9 @@ class Use(NamedTuple):
 class Memory:
     """What processes hold; None where the kernel does not tell.
 
-    `pss_bytes`: each page divided by the processes that map it, and batches that wait in shared
-    memory. `rss_bytes`: every page counted in each process that maps it.
+    `pss_bytes`: at this moment, each page divided by the processes that map it, and batches that
+    wait in shared memory. `rss_bytes`: the sum of what each had at most since it began, as the
+    kernel keeps it (VmHWM), with every page in each process that maps it.
     """
 
     pss_bytes: int | None
@@ -86,25 +86,20 @@ def _grown(was: Sequence[float | None], now: Sequence[float | None]) -> float | 
 
 def memory_of(pids: Sequence[int]) -> Memory:
     """What processes hold at this moment; those that have ended hold nothing."""
-    rolled = [found for pid in pids if (found := _rollup(pid))]
-    resident = [kernel_text(_PROC / str(pid) / "statm").split() for pid in pids]
-    rss_bytes = sum(int(fields[1]) for fields in resident if fields) * resource.getpagesize()
+    rolled = [found for pid in pids if (found := _sizes(pid, "smaps_rollup"))]
+    peak = sum(_sizes(pid, "status").get("VmHWM", 0) for pid in pids) or peak_rss_bytes()
     if not rolled or any("Pss" not in sizes for sizes in rolled):
-        return Memory(None, rss_bytes or peak_rss_bytes())
+        return Memory(None, peak)
     mapped = sum(sizes.get("Pss_Shmem", 0) for sizes in rolled)
     own = sum(sizes["Pss"] for sizes in rolled) - mapped
     # A batch that waits may be mapped by no process, and counts by its file.
-    return Memory(own + max(mapped, _shared_memory_bytes(pids)), rss_bytes)
+    return Memory(own + max(mapped, _shared_memory_bytes(pids)), peak)
 
 
-def _rollup(pid: int) -> dict[str, int]:
-    """Bytes by name, summed over the mappings of a process."""
-    sizes = {}
-    # The first line holds addresses and no size.
-    for line in kernel_text(_PROC / str(pid) / "smaps_rollup").splitlines()[1:]:
-        name, _, size = line.partition(":")
-        sizes[name] = int(size.split()[0]) * 1024
-    return sizes
+def _sizes(pid: int, file: str) -> dict[str, int]:
+    """Bytes by name, as a file of a process tells them."""
+    lines = (line.split() for line in kernel_text(_PROC / str(pid) / file).splitlines())
+    return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if words[-1:] == ["kB"]}
 
 
 def _shared_memory_bytes(pids: Sequence[int]) -> int:

@@ -56,7 +56,7 @@ def run(task: Task[LoaderParams]) -> None:
             copy = copy_to(device) if params.to_device else None
         warn_of_surroundings(task, params, len(slides), group)
         seed = spec.seed + group.number
-        with one_thread_each():
+        with one_thread_each() as threads:
             measured = _windows(task, params, slides, group, copy)
             with hearing(group), told(params):
                 checksum, checksum_patches = _checksum(params, slides, seed)
@@ -80,6 +80,7 @@ def run(task: Task[LoaderParams]) -> None:
             together=together.window if together else None,
             pss_bytes=measured.memory.pss_bytes,
             rss_bytes=measured.memory.rss_bytes,
+            threads=threads,
             diversity=diversity_of(free.places),
             checksum=checksum,
             checksum_patches=checksum_patches,

@@ -21,18 +21,20 @@ from pyscale_stages.task import Task
 
 VARIABLES = (*THREAD_VARIABLES, "BLOSC_NTHREADS", "OPENCV_FOR_THREADS_NUM", "TIFFFILE_NUM_THREADS")
 """Variables that libraries read when they are imported, as in a new loader process."""
+SHOWN = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""Those of the libraries that most others compute by, which a report names."""
 
 
 @contextmanager
-def one_thread_each() -> Iterator[None]:
-    """Pin this process and the processes that it starts to one thread each, until it is left."""
+def one_thread_each() -> Iterator[str]:
+    """Pin this process and those that it starts to one thread each until it is left; say so."""
     # Loader processes are the parallelism that is measured.
     before = {name: os.environ.get(name) for name in VARIABLES}
     threads = torch.get_num_threads()
     try:
         os.environ |= dict.fromkeys(VARIABLES, "1")
         pin_this_process()
-        yield
+        yield _threads_here()
     finally:
         torch.set_num_threads(threads)
         for name, value in before.items():
@@ -54,6 +56,15 @@ def pin_this_process() -> None:
     torch.set_num_threads(1)
     if (opencv := sys.modules.get("cv2")) is not None:
         opencv.setNumThreads(1)
+
+
+def _threads_here() -> str:
+    """What decides how many threads libraries of this process have; asked where it is pinned."""
+    told: dict[str, object] = {name: os.environ[name] for name in SHOWN}
+    told["torch"] = torch.get_num_threads()
+    if (opencv := sys.modules.get("cv2")) is not None:
+        told["OpenCV"] = opencv.getNumThreads()
+    return ", ".join(f"{name} {count}" for name, count in told.items())
 
 
 class Crew(NamedTuple):

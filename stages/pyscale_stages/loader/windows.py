@@ -101,6 +101,9 @@ def time_window(
         group.meet()
     cache = evict_slides(slides) if params.cold_windows else None
     excluded = _open(batches, params.opening, meet)
+    if params.opening == "empty" and not params.persistent_workers:
+        # The new pass has processes of its own.
+        pids = process_tree()
     n_batches = batches_to_time(params)
     now = time.perf_counter
     waits_s: list[float] = []

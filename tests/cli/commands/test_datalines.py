@@ -98,3 +98,14 @@ def test_a_command_that_opens_the_movie_itself_is_given_no_part_of_it(movie, cap
     )
     assert_refused(answer_of(capsys, *step))
     assert answer_of(capsys, *step, "--set", "step.window=file").code == 0
+
+
+def test_slides_are_counted_with_the_folders_that_they_lie_in(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYSCALE_DATA_FOLDER", str(tmp_path / "data"))
+    for name in ("a", "b"):
+        (tmp_path / "scans" / name).mkdir(parents=True)
+        (tmp_path / "scans" / name / "slide.svs").write_text("slide")
+    asked = ("pyscale", "run", "loader", "--data", "scans", "--workers", "2", "--dry-run")
+    dry = answer_of(capsys, *asked)
+    assert "data scans: 2 slides in 2 folders, 10 bytes" in " ".join(dry.out.split()), dry.err

@@ -7,7 +7,9 @@ from pyscale.errors import UserError
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import Suite, SuiteStage, load_suite
 from pyscale.settings import Settings
+from pyscale_stages.inputfiles import files_of
 from pyscale_stages.moviewriter import write_movie
+from pyscale_stages.slides.reading import slide_files
 from refusals import refused
 
 SMALL = {"frames": 3, "height_px": 64, "width_px": 64, "cells": 3, "radius_px": 5}
@@ -159,6 +161,27 @@ def test_a_folder_holds_slides_or_is_one_as_an_ome_zarr(find, tmp_path):
     (tmp_path / "image.zarr" / "0").mkdir(parents=True)
     zarr = Dataset(movie=tmp_path / "image.zarr", frames=1)
     assert find("image.zarr", suite="loader") == zarr
+
+
+def test_slides_of_a_list_or_of_nested_folders_are_links_in_one_folder(find, tmp_path, data_root):
+    for name in ("s/1/a.svs", "s/2/a.mrxs", "s/2/a/Dat0.dat"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    nested = find("s", suite="loader")
+    assert nested == find("s", suite="loader")
+    assert nested.frames == 2
+    assert nested.movie.is_relative_to(data_root)
+    assert nested.movie.name == "s"
+    names = [file.relative_to(nested.movie).as_posix() for file in files_of(nested.movie)]
+    assert names == ["0-a.svs", "1-a/Dat0.dat", "1-a.mrxs"]
+    assert (nested.movie / "0-a.svs").read_text() == "s/1/a.svs"
+    (tmp_path / "mine.txt").write_text("s/2/a.mrxs\ns/1\n")
+    listed = find("mine.txt", suite="loader")
+    assert [file.name for file in slide_files(listed.movie)] == ["0-a.mrxs", "1-a.svs"]
+    (tmp_path / "s" / "1" / "b.vms").touch()
+    with refused(UserError):
+        find("s", suite="loader")
+    assert find("s/1", suite="loader").movie == tmp_path / "s" / "1"
 
 
 def test_a_truth_of_the_users_own_must_fit_the_movie(find, tmp_path):

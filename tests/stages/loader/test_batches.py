@@ -1,3 +1,4 @@
+import multiprocessing
 import os
 import signal
 from contextlib import suppress
@@ -27,11 +28,21 @@ def test_a_data_set_that_ends_is_begun_again_and_its_last_batch_may_be_smaller(m
     assert [len(xs(batches.take())) for _ in range(4)] == [4, 4, 2, 4]
 
 
-@pytest.mark.parametrize("opening", ["excluded", "published"])
-def test_loader_processes_begin_it_again_too(make_batches, opening):
-    batches = make_batches(factory="patchsets:ending", num_workers=1, opening=opening)
-    assert [xs(batches.take())[0] for _ in range(7)] == [0, 4, 8, 0, 4, 8, 0]
-    assert batches.ended == 2
+@pytest.mark.parametrize("persistent", [True, False])
+def test_loader_processes_begin_it_again_too_and_are_kept_or_not(begun, persistent):
+    dataset = Ending(["a"], 0, ENDS_AFTER)
+    with begun(dataset, persistent_workers=persistent) as (batches, processes):
+        assert [xs(batches.take())[0] for _ in range(7)] == [0, 4, 8, 0, 4, 8, 0]
+        assert batches.ended == 2
+        assert ({*multiprocessing.active_children()} >= processes) == persistent
+
+
+def test_what_is_none_is_as_torch_has_it(begun):
+    chosen = {"start_method": None, "prefetch_factor": None}
+    with begun(Numbered(["a"], 0), **chosen) as (batches, processes):
+        assert batches.ready_at_most == 2
+        assert {type(one) for one in processes} == {multiprocessing.Process}
+        assert xs(batches.take()) == [0, 1, 2, 3]
 
 
 def test_items_with_numbers_are_shuffled_by_the_seed(make_batches):

@@ -96,6 +96,18 @@ def test_what_processes_used_is_summed_up_and_unknown_of_one_that_ended():
 
 
 @pytest.mark.slow
+def test_resident_memory_is_the_most_that_there_was():
+    code = f"import os; block = bytearray(b'x') * {FORKED_BYTES}; del block; print(*told())"
+    told = "from pyscale_stages.loader.processes import memory_of\n"
+    told += "def told(): m = memory_of([os.getpid()]); return m.pss_bytes, m.rss_bytes\n"
+    answer = subprocess.run(
+        [sys.executable, "-c", told + code], capture_output=True, text=True, check=True
+    )
+    now, peak = map(int, answer.stdout.split())
+    assert now < FORKED_BYTES < peak
+
+
+@pytest.mark.slow
 def test_pages_that_two_processes_share_count_once():
     # By a program of its own: libraries that pytest shares with other programs would count more
     # as soon as one of these ends.

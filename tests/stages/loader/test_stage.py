@@ -30,6 +30,7 @@ def test_one_rank_records_what_loading_gave_it(load):
     assert found.together is None
     assert (found.diversity.patches, found.diversity.effective_slides) == (16, 4)
     assert found.pss_bytes < found.rss_bytes
+    assert "MKL_NUM_THREADS 1, torch 1" in found.threads
     assert found.checksum_patches == 4
     assert (found.consumed_per_s, found.consumer) == (None, "")
     assert result.counters.frames == 16

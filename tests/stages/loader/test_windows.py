@@ -112,6 +112,15 @@ def test_what_loader_processes_read_counts(make_batches):
     assert window.cpu_s is not None
 
 
+@pytest.mark.parametrize("persistent", [True, False])
+def test_it_counts_too_where_the_window_begins_a_new_pass(make_batches, persistent):
+    asked = {"opening": "empty", "persistent_workers": persistent}
+    batches = make_batches(factory="patchsets:reading", num_workers=1, **asked)
+    batches.take()
+    window = time_window(batches, params_of(**asked), None, []).window
+    assert window.read_bytes >= 2 * 4 * READ_BYTES
+
+
 @pytest.mark.parametrize(
     ("num_workers", "opening", "expected"),
     [(0, "excluded", 50), (4, "excluded", 52), (64, "empty", 64), (4, "published", 50)],

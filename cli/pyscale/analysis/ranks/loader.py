@@ -33,7 +33,8 @@ from pyscale_stages.loading import Loading
 
 SETTINGS = (
     *("factory", "reader", "num_workers", "pool_size", "patches_per_slide", "patches_per_visit"),
-    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp", "tissue"),
+    *("batch_size", "prefetch_factor", "persistent_workers", "pin_memory", "start_method"),
+    *("patch_px", "mpp", "tissue"),
 )
 """Parameters that tell configurations apart, in the order in which they are told."""
 DECIDING = (

@@ -24,7 +24,9 @@ from pyscale_stages.wording import plural
 QUESTION = "Can storage feed the GPU?"
 DATASET = ("pool_size", "patches_per_slide", "patches_per_visit")
 """Settings of a dataset's factory."""
-DATALOADER = ("batch_size", "num_workers", "prefetch_factor", "pin_memory")
+OF_PROCESSES = ("prefetch_factor", "persistent_workers")
+"""What torch refuses where there is no loader process."""
+DATALOADER = ("batch_size", "num_workers", *OF_PROCESSES, "pin_memory")
 """Settings of torch's DataLoader."""
 SHORT = labels("settings")
 """Short names of settings; factory and reader are named by their values alone."""
@@ -149,8 +151,7 @@ def to_paste(row: Row) -> tuple[tuple[str, str], ...]:
     factory = row["factory"]
     make = "make_dataset" if factory == SHIPPED else str(factory).rpartition(":")[2]
     whose = f"the factory {factory}" if factory == SHIPPED else factory
-    # torch refuses prefetch_factor where there is no loader process.
-    known = [name for name in DATALOADER if row["num_workers"] or name != "prefetch_factor"]
+    known = [name for name in DATALOADER if row["num_workers"] or name not in OF_PROCESSES]
     data = ", ".join(settings_of(row, DATASET))
     return (
         (f"Dataset of each rank, by {whose}", f"dataset = {make}(slide_paths, {data})"),
@@ -163,6 +164,8 @@ def same(points: Sequence[Row]) -> Iterator[str]:
     varied = varied_in(points)
     if told := settings_of(points[0], [name for name in SETTINGS if name not in varied]):
         yield f"The same in all configurations: {', '.join(told)}."
+    if threads := listing(dict.fromkeys(filter(None, (row["threads"] for row in points)))):
+        yield f"Threads of each process: {threads}."
     called = [f"{SHORT[name]} is {name}" for name in varied if name in SHORT]
     if called:
         yield f"In names of configurations, {listing(called)}."
