@@ -107,8 +107,8 @@ def _of_settings() -> dict[str, tuple[str | None, str | None]]:
     found = {}
     for name, field in Settings.model_fields.items():
         kinds = (field.annotation, *get_args(field.annotation))
-        choices = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), None)
-        found[name] = _in_words(values.get(name)), f"[{'|'.join(choices)}]" if choices else None
+        few = (f"[{'|'.join(get_args(kind))}]" for kind in kinds if get_origin(kind) is Literal)
+        found[name] = _in_words(values.get(name)), next(few, None)
     return found
 
 

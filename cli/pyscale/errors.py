@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,19 +32,6 @@ def problems_told(model: type[BaseModel], before: str, after: str = "") -> Itera
         yield
     except ValidationError as error:
         raise UserError(f"{before}{first_problem(error, model)}{after}") from error
-
-
-Sayings = Sequence[tuple[str, type[Exception], str]]
-"""What programs say, as patterns, each with its error and a sentence that names what to do."""
-
-
-def explained(said: str, sayings: Sayings, **words: object) -> Exception | None:
-    """The error of the first pattern in what was said, with its groups and words filled in."""
-    for pattern, kind, sentence in sayings:
-        found = re.search(pattern, said)
-        if found is not None:
-            return kind(sentence.format(**words, **found.groupdict()))
-    return None
 
 
 @contextmanager

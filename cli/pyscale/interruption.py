@@ -104,29 +104,17 @@ def blocked(*signals: signal.Signals) -> Iterator[None]:
     library, and Python then calls the handler in the main thread all the same. So the handlers are
     kept back too.
     """
-    with masked(*signals):
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        came: set[int] = set()
-        handlers = {
-            each: signal.signal(each, lambda number, _frame: came.add(number)) for each in signals
-        }
-        try:
-            yield
-        finally:
-            for each, handler in handlers.items():
-                signal.signal(each, handler)
-            for number in came:
-                # Pending until the mask is gone.
-                signal.raise_signal(number)
-
-
-@contextmanager
-def masked(*signals: signal.Signals) -> Iterator[None]:
-    """Let this thread, and what it starts in the block, not be given signals."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    came: set[int] = set()
+    # Python lets the main thread alone set handlers.
+    kept = signals if threading.current_thread() is threading.main_thread() else ()
+    handlers = {each: signal.signal(each, lambda number, _frame: came.add(number)) for each in kept}
     try:
         yield
     finally:
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
+        for number in came:
+            # Pending until the mask is gone.
+            signal.raise_signal(number)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -94,14 +94,10 @@ def gib(size_bytes: int | None) -> str:
     return coarse(size_bytes / 2**30) if rest else str(whole)
 
 
-def with_interval(text: str, low: str, high: str) -> str:
-    """Put an interval beside a number, where there is one."""
-    return text if ABSENT in {low, high} else f"{text} [{low}, {high}]"
-
-
 def interval(row: Mapping[str, Any], column: str, written: Callable[[Any], str]) -> str:
     """Write a number of a row with its interval, where it has one."""
-    return with_interval(*(written(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
+    text, low, high = (written(row[f"{column}{end}"]) for end in ("", "_low", "_high"))
+    return text if ABSENT in {low, high} else f"{text} [{low}, {high}]"
 
 
 def wall_time(row: Mapping[str, float | None]) -> str:

@@ -48,11 +48,6 @@ def show_verified(
     registry: Registry, data_root: Path, names: Sequence[str], *, as_json: bool
 ) -> bool:
     """Verify datasets, print what became of each, and say whether all is well."""
-    if not names and not data_root.is_dir():
-        raise UserError(
-            f"{data_root} does not exist: fetch a dataset by `pyscale data fetch NAME`, "
-            "or name another folder by --data-folder"
-        )
     datasets, synthetic = registry.datasets, synthetic_kinds(registry, data_root)
     fetched = [name for name in datasets if presence(name, datasets[name], data_root) != "absent"]
     known = [*datasets, *synthetic]

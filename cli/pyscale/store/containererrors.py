@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 
-from pyscale.errors import Sayings, explained
 from pyscale_stages.errors import MissingPart, ResourceExhausted, StageError
 
 EXIT_CONTAINER = 255
@@ -57,7 +56,7 @@ _PARTS = (
     ),
 )
 """What is missing on the machine or in the image: what is said of it, and what to do."""
-_KNOWN: Sayings = (
+_KNOWN: tuple[tuple[str, type[StageError], str], ...] = (
     *((pattern, MissingPart, sentence) for pattern, sentence in _PARTS),
     (
         # 28 is ENOSPC.
@@ -78,9 +77,9 @@ def why_no_container(said: str, returncode: int) -> StageError | None:
     own = _OWN_LINE.findall(_COLOUR.sub("", said))
     if not own:
         return None
-    known = explained("\n".join(own), _KNOWN)
-    if isinstance(known, StageError):
-        return known
+    for pattern, kind, sentence in _KNOWN:
+        if found := re.search(pattern, "\n".join(own)):
+            return kind(sentence.format(**found.groupdict()))
     if returncode != EXIT_CONTAINER:
         # A stage may write such lines too, and ends with 1 itself.
         return None

@@ -6,10 +6,8 @@ Metadata that Snakemake keeps of its own accord are read too: a folder of them i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from pyscale.errors import UserError
 from pyscale.traces.tracefile import NO_TIME, Asked, Layout, Row, TracedTask, rows_of, stage_name
@@ -63,19 +61,12 @@ def read_metadata(folder: Path, asked: Asked) -> list[TracedTask]:
                 start=start,
                 end=end,
                 across_files=True,
-                flaw=None if is_timed else f"{NO_TIME} ({_version(told)})",
+                flaw=None if is_timed else NO_TIME,
             ),
         )
     if not jobs:
         raise UserError(f"{folder} has no record of a job: name a folder `.snakemake/metadata`")
     return [*jobs.values()]
-
-
-def _version(told: Mapping[str, Any]) -> str:
-    """What wrote a record, as far as it tells."""
-    number = told.get("record_format_version", told.get("version"))
-    known = "" if number is None else f", record format {number}"
-    return f"as this Snakemake wrote it{known}"
 
 
 def _task(path: Path, row: Row, repeat: int, asked: Asked) -> TracedTask:

@@ -55,7 +55,6 @@ def test_a_fetched_dataset_is_listed_found_and_replaced_where_it_changed(
     "words",
     [
         "verify bbbc038",
-        "verify",
         *(f"{words} --data-folder file" for words in ("list", "verify", "fetch cmu-1")),
     ],
 )
@@ -72,7 +71,6 @@ def test_an_unknown_name_is_refused_before_anything_is_fetched(run, shared_data,
 
 
 def test_verify_ends_with_1_where_a_file_is_not_what_it_was(run, shared_data, data_root):
-    data_root.mkdir()
     assert run("verify").stderr == f"nothing to verify in {data_root}\n"
     run("fetch", "stardist-nuclei", "--mirror", str(shared_data))
     assert "2 of 2 files" in run("verify").stdout

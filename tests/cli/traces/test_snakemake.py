@@ -126,16 +126,15 @@ def test_what_snakemake_keeps_of_each_job_is_read_from_its_folder(tmp_path, impo
     assert rows(table) == expected
 
 
-def test_jobs_without_times_are_counted_and_named_with_what_wrote_them(tmp_path, imported):
+def test_jobs_without_times_are_counted_and_named(tmp_path, imported):
     folder = tmp_path / ".snakemake" / "metadata"
     keep(folder, "a", "label", 10.0, 14.0, input=["1"])
-    keep(folder, "b", "label", None, None, input=["2"], record_format_version=6)
+    keep(folder, "b", "label", None, None, input=["2"])
     keep(folder, "c", "count", 15.0, 15.0, input=["3"])
     keep(folder, "d", "join", 16.0, 18.0)
     table, said = imported("snakemake", folder)
     assert rows(table) == [("join", 1, 0, 2)]
-    assert "1 without a time (as this Snakemake wrote it, record format 6)" in said
-    assert "without a time (as this Snakemake wrote it)" in said
+    assert "1 without a time" in said
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["no columns", "no record"])
