@@ -36,6 +36,7 @@ KIND_IN_WORDS: dict[Kind | Literal["files", "tiles", "place", "phantom"], str] =
     "images": "single images",
     "slide": "a slide",
     "slides": "slides",
+    "weights": "weights of a network",
     "place": "a folder to write to, not a dataset",
     "phantom": "images that the stage makes itself",
 }
@@ -211,7 +212,7 @@ def _own_truth(settings: Settings, entry: Entry | None) -> Path | None:
 def _refuse_other_kind(name: str, kind: Kind, suite: Suite | None) -> None:
     """Raise where a suite, or an entry with data of its own (None), cannot measure on a kind."""
     if suite is None:
-        if kind in {"slide", "slides"}:
+        if kind in {"slide", "slides", "weights"}:
             raise UserError(
                 f"the suite gives an entry the dataset {name}, which holds "
                 f"{KIND_IN_WORDS[kind]}: name a movie, labels or images"

@@ -121,13 +121,20 @@ class Fetcher:
         try:
             for file in wanted:
                 arrived = self._download(name, dataset, file, incoming)
+                if file.sha256 is None and _begins(arrived) in {b"", b"<"}:
+                    raise UserError(
+                        f"{dataset.address(file)} sends a page in place of the file: open it in a "
+                        "browser to see what the site says"
+                    )
                 if file.unpack:
                     _unpack(arrived, folder / file.local_name, incoming / "unpacked")
                 else:
                     arrived.replace(folder / file.name)
         finally:
             shutil.rmtree(incoming)
-        record_contents(folder, dataset)
+        contents = record_contents(folder, dataset)
+        for file in contents.files if any(one.sha256 is None for one in wanted) else ():
+            talk(f"{name}: no checksum of {file.path} is published; recorded: sha256 {file.sha256}")
 
     def _download(self, name: str, dataset: Dataset, file: RemoteFile, incoming: Path) -> Path:
         """Let pooch fetch a file and compare its checksum."""
@@ -137,6 +144,7 @@ class Fetcher:
         files = pooch.create(
             incoming,
             base_url="",
+            # Without a checksum pooch takes what comes.
             registry={file.name: file.sha256},
             urls={file.name: address},
             retry_if_failed=RETRIES,
@@ -168,6 +176,11 @@ class Fetcher:
                     "removed; open the address in a browser to see what the site sends, or fetch "
                     "from a --mirror that has the original"
                 ) from error
+
+
+def _begins(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(1)
 
 
 class _Bar:

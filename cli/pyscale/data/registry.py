@@ -29,7 +29,7 @@ NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]*$"
 
 DatasetName = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Kind = Literal["movie", "labels", "images", "slide", "slides"]
+Kind = Literal["movie", "labels", "images", "slide", "slides", "weights"]
 MadeParams = SynthParams | DriftedParams | SlidesParams
 """What a movie or slides are made by."""
 
@@ -39,16 +39,19 @@ class RemoteFile(Record):
 
     name: str = Field(pattern=r"^[^/\\.][^/\\]*$", description="File name, without a folder")
     size_bytes: int | None = Field(
-        None, gt=0, description="Size; only of an archive it may be unknown"
+        None, gt=0, description="Size; only of an archive, or without a checksum, it may be unknown"
     )
-    sha256: Sha256 = Field(description="Published checksum")
+    sha256: Sha256 | None = Field(
+        None,
+        description="Published checksum; None where there is none: that of the first fetch holds",
+    )
     unpack: bool = Field(
         False, description="It is a zip archive, for a folder named like it without its suffix"
     )
 
     @model_validator(mode="after")
     def _plain_files_have_a_size(self) -> Self:
-        if self.size_bytes is None and not self.unpack:
+        if self.size_bytes is None and self.sha256 and not self.unpack:
             raise ValueError("a file that is not unpacked needs size_bytes")
         return self
 
@@ -62,7 +65,9 @@ class Dataset(Record):
     """One entry of the registry."""
 
     title: str = Field(description="What it shows, in a few words")
-    kind: Kind = Field(description="A movie, labels of a movie, images, one slide, or several")
+    kind: Kind = Field(
+        description="A movie, labels of a movie, images, one slide or several, or weights"
+    )
     base_url: str | None = Field(
         None, pattern=r"^https?://.*/$", description="Address that file names are added to"
     )
@@ -88,7 +93,7 @@ class Dataset(Record):
     consent: bool = Field(False, description="Whether the terms ask for explicit consent")
     citation: str = Field(description="What to cite")
     doi: str | None = Field(None, description="DOI of the citation, without a prefix")
-    axes: str = Field(description="Axes of the movie as the stages read it, like TYX")
+    axes: str = Field("", description="Axes of the movie as the stages read it, like TYX")
 
     @field_validator("files", mode="before")
     @classmethod

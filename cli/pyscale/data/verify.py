@@ -53,7 +53,7 @@ class Contents(Record):
     )
 
 
-def record_contents(folder: Path, dataset: Dataset | None) -> None:
+def record_contents(folder: Path, dataset: Dataset | None) -> Contents:
     """Checksum every file of a dataset and write beside its folder what it holds."""
     names = None if dataset is None else {file.local_name for file in dataset.files}
     paths = [
@@ -76,6 +76,7 @@ def record_contents(folder: Path, dataset: Dataset | None) -> None:
             fingerprint=fingerprint_of(paths),
         )
     write_atomically(_contents_file(folder), contents.model_dump_json(indent=1) + "\n")
+    return contents
 
 
 def read_contents(folder: Path) -> Contents | None:
@@ -126,7 +127,7 @@ def _expected(folder: Path, dataset: Dataset | None) -> Contents | None:
     published = tuple(
         KnownFile(path=file.name, size_bytes=file.size_bytes, sha256=file.sha256)
         for file in dataset.files
-        if file.size_bytes is not None and not file.unpack
+        if file.size_bytes is not None and file.sha256 is not None and not file.unpack
     )
     return Contents(files=published) if len(published) == len(dataset.files) else None
 

@@ -7,7 +7,7 @@ from pyscale.errors import UserError
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import Suite, SuiteStage, load_suite
 from pyscale.settings import Settings
-from pyscale_stages.inputfiles import files_of
+from pyscale_stages.framefiles import files_of
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.slides.reading import slide_files
 from refusals import refused

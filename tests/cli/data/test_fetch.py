@@ -1,4 +1,5 @@
 import errno
+import hashlib
 import io
 import os
 import signal
@@ -57,6 +58,25 @@ def test_a_second_fetch_asks_the_server_for_nothing(fetch, server, report):
     fetch(dataset)
     assert len(server.requests) == 1
     assert "1 file in" in report.said[-1]
+
+
+def test_weights_without_a_published_checksum_have_that_of_what_came_recorded(
+    fetch, server, report, verified
+):
+    weights = CELLS.model_copy(
+        update={
+            "kind": "weights",
+            "files": (CELLS.files[0].model_copy(update={"sha256": None, "size_bytes": None}),),
+        }
+    )
+    server.script = [Answer(body=b"<html>not found</html>")]
+    assert "sends a page in place of the file" in refusal(fetch, weights)
+    fetch(weights)
+    recorded = hashlib.sha256(NOISE).hexdigest()
+    assert any(f"is published; recorded: sha256 {recorded}" in said for said in report.said)
+    assert set(verified(weights).values()) == {"ok"}
+    fetch(weights)
+    assert len(server.requests) == 2
 
 
 def test_a_broken_download_starts_anew_within_one_fetch(fetch, server, monkeypatch):
