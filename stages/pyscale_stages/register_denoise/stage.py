@@ -49,7 +49,7 @@ from pyscale_stages.windows import ordered_windows
 from pyscale_stages.wording import plural
 from pyscale_stages.zarrwriter import link_chunks, write_chunks
 
-SIMPLE = {
+SIMPLE: dict[str, Any] = {
     "channel": 0,
     "reference_frame": 0,
     "iterations": [10],
