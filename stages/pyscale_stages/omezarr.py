@@ -72,8 +72,7 @@ class ZarrImage:
         """Read images of consecutive frames: axes T, C, Z and those of an image."""
         at = {"T": frames, "C": channels, "Z": planes}
         chosen = tuple(slice(at[axis][0], at[axis][-1] + 1) for axis in layout.leading)
-        # One thread: the stage's thread count is a measured parameter.
-        with _single_threaded():
+        with single_threaded():
             data = np.asarray(self._array[chosen])
         order = [layout.leading.index(axis) for axis in OF_IMAGES if axis in layout.leading]
         within = range(len(layout.leading), data.ndim)
@@ -211,7 +210,8 @@ def _channel_names(described: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(one.get("label") or "") for one in channels if isinstance(one, Mapping))
 
 
-def _single_threaded() -> Any:
+def single_threaded() -> Any:
+    """Read or write in the block by one thread: a stage's thread count is a measured parameter."""
     import zarr
 
     return zarr.config.set({"async.concurrency": 1, "threading.max_workers": 1})

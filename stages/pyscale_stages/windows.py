@@ -14,80 +14,75 @@ from pyscale_stages.task import WINDOW_FILE, Task
 from pyscale_stages.wording import plural
 
 
-def read_window(folder: Path) -> Window:
-    """Read what an output folder says it holds; one that no stage finished is a `BadInput`."""
+def read_window(folder: Path, stage: str | None = None) -> Window:
+    """Read what an output folder holds, of a certain stage where one is named."""
     path = folder / WINDOW_FILE
     try:
-        return Window.model_validate_json(path.read_bytes())
+        window = Window.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         raise BadInput(
             f"{folder} is not the output folder of a finished stage: {WINDOW_FILE} is missing or "
             "broken there; run the stage on that window again"
         ) from error
+    if stage not in {None, window.stage}:
+        raise BadInput(f"{folder} is the output of {window.stage}, not of {stage}")
+    return window
 
 
 def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
     """Folders given to `merge` in the order of their frames."""
     # They must be windows of one stage, one movie and one set of parameters, without a frame
     # missing or given twice.
-    found = of_one_measurement(task, "windows")
+    found = _all_parts(task, "windows", "movie", "frame")
     first = found[0][1]
-    expected_start = 0
     for path, window in found:
-        if window.movie_frames != first.movie_frames:
-            raise BadInput(
-                f"{path} belongs to a movie of {plural(window.movie_frames, 'frame')}, but "
-                f"{found[0][0]} to one of {first.movie_frames}"
-            )
         if window.inputs != first.inputs:
             raise BadInput(
                 f"{path} was computed from another movie than {found[0][0]}, though both have "
                 f"{plural(first.movie_frames, 'frame')}: give the windows of one movie"
             )
-        if window.frames[0] != expected_start:
-            problem = "are missing" if window.frames[0] > expected_start else "were given twice"
-            low, high = sorted((expected_start, window.frames[0]))
-            raise BadInput(f"frames {low}:{high} {problem} before {path}: give each window once")
-        expected_start = window.frames[1]
-    if expected_start != first.movie_frames:
-        raise BadInput(
-            f"frames {expected_start}:{first.movie_frames} are missing: "
-            "give the windows of the whole movie"
-        )
     return found
 
 
 def ordered_ranks(task: Task) -> list[tuple[Path, Window]]:
-    """Folders given to `merge` in the order of the ranks that left them."""
-    # They must be of one stage and one set of parameters, and each rank of those that met, once.
-    found = of_one_measurement(task, "ranks")
+    """Folders given to `merge` in the order of the ranks that left them, each of those that met."""
+    return _all_parts(task, "ranks", "trial", "rank")
+
+
+def _all_parts(task: Task, parts: str, whole: str, unit: str) -> list[tuple[Path, Window]]:
+    """Folders given to `merge`, in which each unit of one whole is there once."""
+    found = of_one_measurement(task, parts)
     first, of_first = found[0]
+    expected = 0
     for path, window in found:
+        start, stop = window.frames
         if window.movie_frames != of_first.movie_frames:
             raise BadInput(
-                f"{path} is of {plural(window.movie_frames, 'rank')}, but {first} of "
-                f"{of_first.movie_frames}: give the ranks of one trial"
+                f"{path} belongs to a {whole} of {plural(window.movie_frames, unit)}, but {first} "
+                f"to one of {of_first.movie_frames}"
             )
-    ranks = [window.frames[0] for _, window in found]
-    if ranks != list(range(of_first.movie_frames)):
+        if start != expected:
+            problem = "are missing" if start > expected else "were given twice"
+            low, high = sorted((expected, start))
+            raise BadInput(f"{unit}s {low}:{high} {problem} before {path}: give each once")
+        expected = stop
+    if expected != of_first.movie_frames:
         raise BadInput(
-            f"the folders hold the ranks {', '.join(map(str, ranks))} of "
-            f"{of_first.movie_frames}: give each rank of the trial once"
+            f"{unit}s {expected}:{of_first.movie_frames} are missing: give the {parts} of the "
+            f"whole {whole}"
         )
     return found
 
 
 def of_one_measurement(task: Task, parts: str) -> list[tuple[Path, Window]]:
     """Return the folders given to `merge`, all of its stage, with its parameters, in order."""
-    found = sorted(
-        ((path, read_window(path)) for _, path in task.spec.inputs), key=lambda item: item[1].frames
-    )
+    stage = task.stage.name
+    each = ((path, read_window(path, stage)) for _, path in task.spec.inputs)
+    found = sorted(each, key=lambda item: item[1].frames)
     if not found:
         raise BadInput(f"merge needs at least one output of the {parts}: give --input FOLDER")
     asked = task.params.model_dump(mode="json"), task.spec.seed
     for path, window in found:
-        if window.stage != task.stage.name:
-            raise BadInput(f"{path} is the output of {window.stage}, not of {task.stage.name}")
         if (window.params, window.seed) != asked:
             raise BadInput(
                 f"{path} was computed with other parameters than those of the merge: give all "
@@ -118,9 +113,7 @@ def folders_to_check(task: Task) -> tuple[Path, Path]:
         raise BadInput("check compares two output folders: give --input REFERENCE --input OTHER")
     (_, reference), (_, other) = task.spec.inputs
     for folder in (reference, other):
-        window = read_window(folder)
-        if window.stage != task.stage.name:
-            raise BadInput(f"{folder} is the output of {window.stage}, not of {task.stage.name}")
+        read_window(folder, task.stage.name)
     return reference, other
 
 

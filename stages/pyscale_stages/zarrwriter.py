@@ -16,7 +16,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.framefiles import ENDINGS
 from pyscale_stages.layout import Pixels
 from pyscale_stages.movie import Movie
-from pyscale_stages.omezarr import METADATA
+from pyscale_stages.omezarr import METADATA, single_threaded
 from pyscale_stages.reading import Reading
 
 LEVEL = "0"
@@ -59,8 +59,7 @@ def write_chunks(
         "axes": [{"name": axis, "type": AXIS[axis]} for axis in axes],
         "datasets": [{"path": LEVEL, "coordinateTransformations": [scaled]}],
     }
-    # One thread: the stage's thread count is a measured parameter.
-    with zarr.config.set({"async.concurrency": 1, "threading.max_workers": 1}):
+    with single_threaded():
         group = zarr.open_group(str(path), mode="w", zarr_format=3)
         group.attrs["ome"] = {"version": "0.5", "multiscales": [described]}
         array = group.create_array(

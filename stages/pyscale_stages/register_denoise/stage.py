@@ -49,6 +49,15 @@ from pyscale_stages.windows import ordered_windows
 from pyscale_stages.wording import plural
 from pyscale_stages.zarrwriter import link_chunks, write_chunks
 
+SIMPLE: dict[str, Any] = {
+    "channel": 0,
+    "reference_frame": 0,
+    "iterations": [10],
+    "shrink_factors": [1],
+    "smoothing_sigmas_px": [0],
+}
+"""What parameters of any movie are for a small one, on which the doctor tries the stage."""
+
 
 def run(task: Task[RegisterDenoiseParams]) -> None:
     """Register and denoise the window; a frame depends on itself and the reference frame alone."""
@@ -246,5 +255,5 @@ STAGE = Stage(
     extra="register_denoise",
     image=Image((*OF_EXTRA["register_denoise"], SCIPY, ZARR)),
     modules=("ants", "pywt", "scipy.ndimage"),
-    needs=Needs(try_out=lambda trying: trying.small(channel=0, reference_frame=0)),
+    needs=Needs(try_out=lambda trying: trying.small(**SIMPLE)),
 )

@@ -51,9 +51,7 @@ def export_csv(folder: Path, _labels: Movie | None, output: Path) -> None:
 
 def whole_tracks(folder: Path) -> Tracks:
     """Read the tracks of a whole movie."""
-    window = read_window(folder)
-    if window.stage != "track":
-        raise BadInput(f"{folder} is the output of {window.stage}, not of track")
+    window = read_window(folder, "track")
     if window.frames != (0, window.movie_frames):
         raise BadInput(
             f"{folder} holds the frames {window.frames[0]}:{window.frames[1]} of "
