@@ -19,6 +19,9 @@ class DecompressParams(StageParams):
         min_length=1,
         description="Formats and codecs; mrc and tiff_none need no decoding: the control",
     )
+    movies: int = Field(
+        1, ge=1, description="Movies of each codec, each another one; a repeat decodes all of them"
+    )
     frames: int = Field(
         16, ge=1, description="Frames of a movie; threads beyond the number of frames idle"
     )
@@ -57,7 +60,7 @@ class DecompressParams(StageParams):
 
 def room_bytes(params: DecompressParams) -> int:
     """Most that the files of all codecs need, also of those that this installation lacks."""
-    return sum(
+    return params.movies * sum(
         params.camera(name).pixels * CODECS[name].most_bytes_per_px for name in {*params.codecs}
     )
 

@@ -60,30 +60,45 @@ def run(task: Task[DecompressParams]) -> None:
     with in_words(place, LOWER), scratch_folder(place, task.stage.name, task.warn) as folder:
         with task.span("write"):
             movies = {
-                name: write_movie_file(name, params.camera(name), task.spec.seed, folder)
+                name: _written(name, task, folder)
                 for name in task.progress(params.codecs, len(params.codecs), "writing movies")
             }
         _time_all(task, params, movies)
     write_results(task, timings_table(task.of(Timing)))
 
 
-def _time_all(task: Task, params: DecompressParams, movies: dict[CodecName, MovieFile]) -> None:
+def _written(name: CodecName, task: Task[DecompressParams], folder: Path) -> list[MovieFile]:
+    """The movies of a codec, each drawn from a seed of its own."""
+    camera, first = task.params.camera(name), task.spec.seed
+    folders = [folder / str(number) for number in range(task.params.movies)]
+    for each in folders:
+        each.mkdir(exist_ok=True)
+    return [
+        write_movie_file(name, camera, first + number, each) for number, each in enumerate(folders)
+    ]
+
+
+def _time_all(
+    task: Task, params: DecompressParams, movies: dict[CodecName, list[MovieFile]]
+) -> None:
     """Do every repeat of every codec; each round holds each once, in a seeded random order."""
     counts = params.thread_counts(task.spec.threads)
-    for name, movie in movies.items():
+    frames = {name: len(own[0].sha256) for name, own in movies.items()}
+    for name in movies:
         for count in counts:
-            if count > len(movie.sha256):
-                reason = f"{plural(len(movie.sha256), 'frame')} keep no more threads busy"
+            if count > frames[name]:
+                reason = f"{plural(frames[name], 'frame')} keep no more threads busy"
                 _cannot(task, name, reason, threads=count)
     order = random.Random(task.spec.seed)
     rounds = [
         (repeat, name)
-        for repeat in range(params.repeats)
+        for repeat in range(params.repeats * params.movies)
         for name in order.sample(list(movies), len(movies))
     ]
     for repeat, name in task.progress(rounds, len(rounds), "decoding movies"):
-        useful = [count for count in counts if count <= len(movies[name].sha256)]
-        time_repeat(task, movies[name], repeat, order.sample(useful, len(useful)), cold=params.cold)
+        useful = [count for count in counts if count <= frames[name]]
+        movie = movies[name][repeat % params.movies]
+        time_repeat(task, movie, repeat, order.sample(useful, len(useful)), cold=params.cold)
 
 
 def _add(task: Task, name: CodecName, step: str, **more: Any) -> None:
@@ -174,6 +189,7 @@ def _decode(
         unit="B",
         details={
             "frames": len(found),
+            "movie": repeat % task.params.movies,
             "checksum": checksum_of(found),
             "compressed_bytes": movie.size_bytes,
             "compressed_bytes_per_s": movie.size_bytes / decoding.wall_s,

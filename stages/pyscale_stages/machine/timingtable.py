@@ -120,7 +120,10 @@ def results(timings: pl.DataFrame) -> dict[str, list[tuple[float, float]]]:
     """Checksums of each test, and by how much each may differ; a wrong one is not a number."""
     found: dict[str, list[tuple[float, float]]] = {}
     for test, text in timings.select("test", "details").iter_rows():
-        found.setdefault(test, []).extend(_checksum(json.loads(text)))
+        details = json.loads(text)
+        # Each of several movies has frames of its own.
+        name = f"{test} {details['movie']:g}" if details.get("movie") else test
+        found.setdefault(name, []).extend(_checksum(details))
     return found
 
 

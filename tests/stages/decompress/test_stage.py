@@ -45,6 +45,21 @@ def test_each_codec_is_read_once_and_decoded_on_each_number_of_threads_in_each_r
     assert all(timing.wall_s for timing in timings)
 
 
+def test_each_of_several_movies_is_another_one_and_is_compared_with_itself(tmp_path):
+    few = {"codecs": ["tiff_zlib"], "threads": [1], "repeats": 2, "movies": 3}
+    bench = Bench("decompress", tmp_path, **SMALL["decompress"] | few)
+    result = bench.run("run")
+    checksums = {}
+    for timing in result.of(Timing):
+        if timing.step == "decode":
+            checksums.setdefault(timing.details["movie"], set()).add(timing.details["checksum"])
+    assert [len(found) for found in checksums.values()] == [1, 1, 1]
+    assert len(set.union(*checksums.values())) == 3
+    agreement = bench.checked(tmp_path / "out").agreement
+    assert agreement.same
+    assert agreement.details["compared_tests"] == 3
+
+
 def test_amounts_are_bytes_of_decoded_pixels_and_of_the_file(measured):
     timings = measured[1].of(Timing)
     pixels = 3 * 64 * 96
