@@ -1,6 +1,7 @@
 """`pyscale.throughput` beside wsistream's own call, of one script."""
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,7 +12,7 @@ import pytest
 import pyscale
 from madeuploader import ENTRIES, loading
 from pyscale.analysis.ranks.loader import loader_points, loader_trials
-from pyscale.evaluation.throughput import patch_table
+from pyscale.evaluation.throughput import factory_named, patch_table
 from pyscale_stages.slides.synthetic import SlidesParams, slide_name, write_slides
 
 SCRIPT = """
@@ -117,3 +118,12 @@ def test_a_function_that_ranks_cannot_import_is_refused(home, slides, make):
     with pytest.raises(pyscale.UserError, match="does not exist"):
         pyscale.throughput([home / "absent"])
     assert not (home / "runs").exists()
+
+
+def test_what_a_rank_imports_measures_nothing_itself(slides):
+    before = dict(os.environ)
+    with factory_named(write_slides) as name:
+        assert name == "pyscale_stages.slides.synthetic:write_slides"
+        with pytest.raises(pyscale.UserError, match="call pyscale.throughput below `if __name__"):
+            pyscale.throughput(slides, make_dataset=write_slides)
+    assert dict(os.environ) == before

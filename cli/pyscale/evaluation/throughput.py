@@ -17,14 +17,32 @@ from pyscale_stages.loader.params import SHIPPED
 SWEPT = ("num_workers", "pool_size", "patches_per_slide", "patches_per_visit")
 """Settings of which wsistream's function takes several values, in its order."""
 PATH = "PYTHONPATH"
+ASKED = "PYSCALE_THROUGHPUT_ASKED"
+"""Set in all that measuring starts, ranks too."""
 
 
 @contextmanager
 def factory_named(make_dataset: Callable[..., Any] | str | None) -> Iterator[str]:
     """Name a function as ranks import it, and let processes that are started find its module."""
+    if ASKED in os.environ:
+        # It would start ranks that start ranks.
+        raise UserError(
+            "ranks import the file of make_dataset: call pyscale.throughput below `if __name__ == "
+            '"__main__":` in it'
+        )
+    factory, folder = _factory_and_folder(make_dataset)
+    before = os.environ.get(PATH)
+    os.environ |= {ASKED: factory, PATH: os.pathsep.join(filter(None, (before, folder)))}
+    try:
+        yield factory
+    finally:
+        del os.environ[ASKED], os.environ[PATH]
+        os.environ |= {} if before is None else {PATH: before}
+
+
+def _factory_and_folder(make_dataset: Callable[..., Any] | str | None) -> tuple[str, str]:
     if make_dataset is None or isinstance(make_dataset, str):
-        yield make_dataset or SHIPPED
-        return
+        return make_dataset or SHIPPED, ""
     name, module = (getattr(make_dataset, key, "") for key in ("__qualname__", "__module__"))
     file = getattr(sys.modules.get(module), "__file__", None)
     if not name.isidentifier() or file is None:
@@ -35,13 +53,7 @@ def factory_named(make_dataset: Callable[..., Any] | str | None) -> Iterator[str
     path = Path(file).absolute()
     above = module.count(".") + (path.name == "__init__.py")
     module = path.stem if module == "__main__" else module
-    before = os.environ.get(PATH)
-    os.environ[PATH] = os.pathsep.join(filter(None, (before, str(path.parents[above]))))
-    try:
-        yield f"{module}:{name}"
-    finally:
-        os.environ.pop(PATH)
-        os.environ |= {} if before is None else {PATH: before}
+    return f"{module}:{name}", str(path.parents[above])
 
 
 def patch_table(points: pl.DataFrame, loading: pl.DataFrame) -> pl.DataFrame:

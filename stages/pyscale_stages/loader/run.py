@@ -19,7 +19,7 @@ from pyscale_stages.loader.items import checksum_of, diversity_of, on_device, pi
 from pyscale_stages.loader.params import LOADING, LoaderParams
 from pyscale_stages.loader.processes import Memory, memory_of, process_tree
 from pyscale_stages.loader.table import batches_table
-from pyscale_stages.loader.threads import one_thread_each, warn_of_surroundings
+from pyscale_stages.loader.threads import one_thread_each, threads_here, warn_of_surroundings
 from pyscale_stages.loader.windows import Copy, Timed, late_start, time_window
 from pyscale_stages.loading import Loading
 from pyscale_stages.measure.cpus import usable_cpus
@@ -56,8 +56,9 @@ def run(task: Task[LoaderParams]) -> None:
             copy = copy_to(device) if params.to_device else None
         warn_of_surroundings(task, params, len(slides), group)
         seed = spec.seed + group.number
-        with one_thread_each() as threads:
+        with one_thread_each():
             measured = _windows(task, params, slides, group, copy)
+            threads = threads_here()
             with hearing(group), told(params):
                 checksum, checksum_patches = _checksum(params, slides, seed)
         consumed_per_s, consumer = params.consumes_per_s, ""

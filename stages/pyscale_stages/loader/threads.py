@@ -26,15 +26,15 @@ SHOWN = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @contextmanager
-def one_thread_each() -> Iterator[str]:
-    """Pin this process and those that it starts to one thread each until it is left; say so."""
+def one_thread_each() -> Iterator[None]:
+    """Pin this process and the processes that it starts to one thread each, until it is left."""
     # Loader processes are the parallelism that is measured.
     before = {name: os.environ.get(name) for name in VARIABLES}
     threads = torch.get_num_threads()
     try:
         os.environ |= dict.fromkeys(VARIABLES, "1")
         pin_this_process()
-        yield _threads_here()
+        yield
     finally:
         torch.set_num_threads(threads)
         for name, value in before.items():
@@ -58,8 +58,8 @@ def pin_this_process() -> None:
         opencv.setNumThreads(1)
 
 
-def _threads_here() -> str:
-    """What decides how many threads libraries of this process have; asked where it is pinned."""
+def threads_here() -> str:
+    """What decides how many threads libraries of this process have, as far as they are imported."""
     told: dict[str, object] = {name: os.environ[name] for name in SHOWN}
     told["torch"] = torch.get_num_threads()
     if (opencv := sys.modules.get("cv2")) is not None:

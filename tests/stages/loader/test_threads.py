@@ -5,7 +5,13 @@ import sys
 import pytest
 import torch
 
-from pyscale_stages.loader.threads import VARIABLES, Crew, one_thread_each, oversubscription
+from pyscale_stages.loader.threads import (
+    VARIABLES,
+    Crew,
+    one_thread_each,
+    oversubscription,
+    threads_here,
+)
 
 FOUR_CPUS = (0, 1, 2, 3)
 
@@ -14,8 +20,8 @@ def test_threads_are_one_inside_and_as_before_afterwards(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.delenv("BLOSC_NTHREADS", raising=False)
     torch.set_num_threads(2)
-    with one_thread_each() as told:
-        assert told.startswith("OMP_NUM_THREADS 1, MKL_NUM_THREADS 1, torch 1")
+    with one_thread_each():
+        assert threads_here().startswith("OMP_NUM_THREADS 1, MKL_NUM_THREADS 1, torch 1")
         assert torch.get_num_threads() == 1
         assert {os.environ[name] for name in VARIABLES} == {"1"}
     assert torch.get_num_threads() == 2
@@ -28,8 +34,8 @@ def test_opencv_has_one_thread_whether_imported_before_or_after():
     cv2 = pytest.importorskip("cv2")
     before = cv2.getNumThreads()
     try:
-        with one_thread_each() as told:
-            assert told.endswith("OpenCV 1")
+        with one_thread_each():
+            assert threads_here().endswith("OpenCV 1")
             assert cv2.getNumThreads() == 1
             later = subprocess.run(
                 [sys.executable, "-c", "import cv2; print(cv2.getNumThreads())"],
