@@ -99,6 +99,8 @@ class Fetcher:
                 f"{name} was fetched but lacks {movie}, the movie that the registry names: report "
                 "this error"
             )
+        if dataset.kind == "weights":
+            talk(f"{name}: give {movie} as segment.model or reconstruct.weights")
         return movie
 
     def _wanted(self, name: str, dataset: Dataset) -> list[RemoteFile]:
@@ -133,8 +135,11 @@ class Fetcher:
         finally:
             shutil.rmtree(incoming)
         contents = record_contents(folder, dataset)
-        for file in contents.files if any(one.sha256 is None for one in wanted) else ():
-            talk(f"{name}: no checksum of {file.path} is published; recorded: sha256 {file.sha256}")
+        if any(file.sha256 is None for file in wanted):
+            for own in contents.files:
+                talk(
+                    f"{name}: no checksum of {own.path} is published; recorded: sha256 {own.sha256}"
+                )
 
     def _download(self, name: str, dataset: Dataset, file: RemoteFile, incoming: Path) -> Path:
         """Let pooch fetch a file and compare its checksum."""

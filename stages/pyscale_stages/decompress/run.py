@@ -79,7 +79,7 @@ def _written(name: CodecName, task: Task[DecompressParams], folder: Path) -> lis
 
 
 def _time_all(
-    task: Task, params: DecompressParams, movies: dict[CodecName, list[MovieFile]]
+    task: Task[DecompressParams], params: DecompressParams, movies: dict[CodecName, list[MovieFile]]
 ) -> None:
     """Do every repeat of every codec; each round holds each once, in a seeded random order."""
     counts = params.thread_counts(task.spec.threads)
@@ -114,7 +114,12 @@ def _cannot(task: Task, name: CodecName, reason: str, repeat: int = 0, threads: 
 
 
 def time_repeat(
-    task: Task, movie: MovieFile, repeat: int, threads: Iterable[int], *, cold: bool
+    task: Task[DecompressParams],
+    movie: MovieFile,
+    repeat: int,
+    threads: Iterable[int],
+    *,
+    cold: bool,
 ) -> None:
     """Read a movie into memory, and decode it there on each number of threads."""
     with memory_for(movie.size_bytes) as memory:
@@ -157,7 +162,13 @@ def time_repeat(
 
 
 def _decode(
-    task: Task, movie: MovieFile, packed: Packed, room: Frame, *, repeat: int, threads: int
+    task: Task[DecompressParams],
+    movie: MovieFile,
+    packed: Packed,
+    room: Frame,
+    *,
+    repeat: int,
+    threads: int,
 ) -> None:
     # Nothing of an earlier decoding may pass for this one's.
     room.fill(0)

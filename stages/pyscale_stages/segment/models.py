@@ -137,7 +137,7 @@ def find_weights(model: str) -> Path:
             f"the weights of {model!r} are missing, and a measured task downloads nothing: put "
             f"Cellpose's file {model!r} into {path.parent}, name a folder that has it in "
             f"{MODEL_FOLDER_VARIABLE}, or fetch cyto3 or cpsam by `pyscale data fetch` and give "
-            "the path that `pyscale data path` prints as the model"
+            "the path that it prints as the model"
         )
     path = Path(model).expanduser()
     if path.is_file():

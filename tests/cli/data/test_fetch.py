@@ -74,6 +74,7 @@ def test_weights_without_a_published_checksum_have_that_of_what_came_recorded(
     fetch(weights)
     recorded = hashlib.sha256(NOISE).hexdigest()
     assert any(f"is published; recorded: sha256 {recorded}" in said for said in report.said)
+    assert "cells.tif as segment.model or reconstruct.weights" in report.said[-1]
     assert set(verified(weights).values()) == {"ok"}
     fetch(weights)
     assert len(server.requests) == 2
