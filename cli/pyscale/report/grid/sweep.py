@@ -220,8 +220,3 @@ def sweeps(grids: Sequence[GridFindings]) -> list[Sweep]:
             found.append(Sweep(name=name, grid=grid, series=series))
     return found
 
-
-def largest_px(found: Sequence[Sweep]) -> float | None:
-    """Length of the largest image of any sweep; None where no size is known."""
-    lengths = (row["length_px"] for sweep in found for row in sweep.points)
-    return max((length for length in lengths if length is not None), default=None)
