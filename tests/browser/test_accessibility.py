@@ -87,7 +87,7 @@ def test_nothing_serious_is_found_in_the_dark_and_on_a_phone_where_text_keeps_it
 
 @pytest.mark.parametrize(
     ("name", "at_least"),
-    [pytest.param("full", 6, marks=pytest.mark.smoke), ("machines", 1)],
+    [pytest.param("full", 5, marks=pytest.mark.smoke), ("machines", 1)],
 )
 def test_every_chart_is_named_and_described_for_those_who_do_not_see_it(
     request, visit_once, name, at_least

@@ -219,4 +219,3 @@ def sweeps(grids: Sequence[GridFindings]) -> list[Sweep]:
             name = f"{grid.family} ({series})" if len(several) > 1 and series else grid.family
             found.append(Sweep(name=name, grid=grid, series=series))
     return found
-
