@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from pyscale.analysis.drift import drifts
+from pyscale.analysis.drift import drifting
 
 COUNTS = (1, 2, 4, 8)
 BLOCKS = (6, 10, 20)
@@ -56,7 +56,7 @@ def share(case: Case, blocks: int) -> float:
     """Percentage of curves that are said to drift."""
     random = np.random.default_rng(SEED)
     return 100 * float(
-        np.mean([bool(drifts(simulated(case, blocks, random))) for _ in range(CURVES)])
+        np.mean([bool(drifting(simulated(case, blocks, random))) for _ in range(CURVES)])
     )
 
 

@@ -6,7 +6,6 @@ What the answers say is held by `tests/golden` and by the tests of the bottom li
 import pytest
 
 from atleastone import some
-from browser.drawn import downloaded
 from pyscale.report.curves import curves
 
 ANSWERS = {
@@ -78,12 +77,3 @@ def test_every_answer_is_seen_without_scrolling(page, own):
 def test_charts_of_speedup_and_of_lost_time_begin_on_the_first_screen(page):
     for figure in some(page.locator(".looked figure").all()):
         assert figure.locator("figcaption").evaluate(SEEN)["bottom"] < 800
-
-
-def test_a_chart_is_saved_as_it_stands(full, visit_once):
-    page = visit_once(full.page, color_scheme="dark")
-    for kind, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg ")):
-        name, file = downloaded(page, f"button[aria-label='Save as {kind}: Speedup over workers']")
-        assert name == f"speedup.{kind.lower()}"
-        assert file.startswith(begins)
-        assert b"var(" not in file

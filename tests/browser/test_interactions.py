@@ -9,8 +9,6 @@ BY_STAGE = ("speedup", "walltime", "losses", "throughput")
 IS_SCALE = "scale => window.pyscale.views.speedup.scale('y').type === scale"
 INK = """() => getComputedStyle(
   document.querySelector("[data-chart=speedup] .chart-plot svg .role-axis-label text")).fill"""
-STOPS = "a[href], button, select, input, summary"
-"""What can be reached by keyboard."""
 
 
 @pytest.fixture
@@ -76,59 +74,12 @@ def test_the_theme_is_one_button_that_says_its_state_and_is_kept(full, visit):
     assert button.get_attribute("aria-pressed") == "true"
 
 
-class TestByKeyboard:
-    def test_every_control_is_a_stop_that_is_seen_and_the_first_leads_to_the_content(
-        self, full, visit
-    ):
-        """In the order of the page; of several radios of one name only one is a stop."""
-        page = visit(full.page)
-        wanted = page.evaluate(
-            f"""() => {{
-              const seen = new Set();
-              window.stops = new Set();
-              return [...document.querySelectorAll("{STOPS}")]
-                .filter(found => found.checkVisibility() && !found.disabled)
-                .filter(found => found.type !== "radio" || (!seen.has(found.name)
-                  && seen.add(found.name))).length;
-            }}"""
-        )
-        unseen = []
-        for place in range(wanted + 60):
-            page.keyboard.press("Tab")
-            said, outlined = page.evaluate(
-                """() => {
-                  const stop = document.activeElement, shown = stop.closest("label") || stop;
-                  window.stops.add(stop);
-                  return [stop.outerHTML.slice(0, 120),
-                    [stop, shown, ...shown.querySelectorAll("*")].some(each => {
-                      const style = getComputedStyle(each);
-                      return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1;
-                    })];
-                }"""
-            )
-            if place == 0:
-                assert "Skip to the content" in said
-            unseen += [said] if place < 40 and not outlined else []
-        assert unseen == []
-        missed = page.evaluate(
-            f"""() => [...document.querySelectorAll("{STOPS}")]
-              .filter(found => found.checkVisibility() && !found.disabled)
-              .filter(found => !window.stops.has(found))
-              .filter(found => found.type !== "radio" || ![...window.stops].some(
-                stop => stop.name === found.name))
-              .map(found => found.outerHTML.slice(0, 120))"""
-        )
-        assert missed == []
-        page.locator("a", has_text="Skip to the content").focus()
-        page.keyboard.press("Enter")
-        until(page, "() => document.activeElement.id === 'main'")
-
-    def test_stages_are_left_out_with_the_space_bar_and_scales_chosen_with_arrows(self, page):
-        page.locator("input[name=stage][value=track]").focus()
-        for is_there in (False, True):
-            page.keyboard.press("Space")
-            until_drawn(page, "speedup", "track", is_there=is_there)
-        page.locator("input[name=scale]:checked").focus()
-        for key, scale in (("ArrowRight", "log"), ("ArrowLeft", "linear")):
-            page.keyboard.press(key)
-            until(page, IS_SCALE, scale)
+def test_stages_are_left_out_with_the_space_bar_and_scales_chosen_with_arrows(page):
+    page.locator("input[name=stage][value=track]").focus()
+    for is_there in (False, True):
+        page.keyboard.press("Space")
+        until_drawn(page, "speedup", "track", is_there=is_there)
+    page.locator("input[name=scale]:checked").focus()
+    for key, scale in (("ArrowRight", "log"), ("ArrowLeft", "linear")):
+        page.keyboard.press(key)
+        until(page, IS_SCALE, scale)

@@ -3,7 +3,6 @@
 import pytest
 from playwright.sync_api import Error
 
-from browser.chromium import PHONE
 from browser.drawn import until_wide, widths
 
 REPORTS = ("full", "broken", "single", "weak", "table", "hostile", "grid", "machine", "machines")
@@ -52,40 +51,6 @@ The sum over all stages stands in none.
 def test_no_table_has_a_number_that_names_no_place_in_a_csv(page):
     # But for the N that raise a flag.
     assert set(page.evaluate(LOOSE)) <= {"at N ="}
-
-
-def test_on_a_phone_charts_fit_and_wide_tables_scroll_and_can_be_reached_by_keyboard(
-    full, visit_once
-):
-    page = visit_once(full.page, **PHONE, color_scheme="dark")
-    for svg in page.locator("[data-chart] .chart-plot svg").all():
-        box = svg.bounding_box()
-        assert box is not None
-        assert 250 < box["width"] <= 375
-    unreachable = page.evaluate(
-        """() => [...document.querySelectorAll("main table")].filter(table => {
-          for (let box = table; box.tagName !== "MAIN"; box = box.parentElement) {
-            if (box.scrollWidth > box.clientWidth + 1 &&
-                getComputedStyle(box).overflowX === "auto") return box.tabIndex !== 0;
-          }
-          return table.getBoundingClientRect().width > 375;
-        }).length"""
-    )
-    assert unreachable == 0
-
-
-def test_on_paper_every_chart_is_drawn(full, visit_once):
-    page = visit_once(full.page, color_scheme="dark")
-    page.emulate_media(media="print")
-    for chart in page.evaluate("() => Object.keys(window.pyscale.data.charts)"):
-        assert page.locator(f"[data-chart={chart}] .chart-plot svg").count() >= 1
-    hidden = page.evaluate(
-        """() => [...document.querySelectorAll("[data-chart] .chart-plot svg")]
-          .filter(svg => !svg.checkVisibility() || svg.getBoundingClientRect().height < 50)
-          .length"""
-    )
-    assert hidden == 0
-    page.emulate_media(media="screen")
 
 
 def test_on_paper_nothing_is_wider_than_the_sheet_and_no_control_is_left(full, visit):

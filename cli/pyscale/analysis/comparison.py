@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
 from pyscale.analysis.align import align, by_labels
-from pyscale.analysis.drift import drifts
 from pyscale.analysis.judging import MARGIN, OTHER_WORK, Arms
 from pyscale.analysis.ranks.loader import loader_trials
 from pyscale.analysis.ranks.reconstruct import reconstruct_trials
@@ -18,12 +16,6 @@ from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 KEY = ("stage", "device", "workers")
 """Columns that name a configuration in both runs. The suite does not: its name changes no time,
 and a table of wall times is named after its file."""
-
-UNITS = {1000.0: "milliseconds", 60.0: "minutes", 3600.0: "hours"}
-"""Units of time beside the second, by the factor between them."""
-
-UNIT_TOLERANCE = 1.5
-"""Largest factor by which a ratio may miss that of two units and still hint at them."""
 
 
 def comparison(
@@ -35,10 +27,7 @@ def comparison(
     at_least: float = MARGIN,
 ) -> pl.DataFrame:
     """Compare two tables of trials, as `compared` does, whose configurations nobody summarised."""
-    tables = (
-        configurations(trials, interleaved=interleaved, drifts=drifts(trials))
-        for trials in (base, new)
-    )
+    tables = (configurations(trials, interleaved=interleaved) for trials in (base, new))
     return compared(base, new, *tables, paired=paired, at_least=at_least)
 
 
@@ -90,17 +79,6 @@ def rank_times(loading: pl.DataFrame, reconstruction: pl.DataFrame) -> pl.DataFr
     ]
     kept = [pl.col(name).cast(kind) for name, kind in schema.items()]
     return pl.concat([pl.DataFrame(schema=schema), *(table.select(kept) for table in found)])
-
-
-def unit_between(ratios: Sequence[float | None]) -> float | None:
-    """Tell which of `UNITS` all ratios of a comparison are close to, if any."""
-    known = [ratio for ratio in ratios if ratio is not None]
-    # All of no ratios would be close to any unit.
-    for factor in UNITS if known else ():
-        for exact in (factor, 1 / factor):
-            if all(1 / UNIT_TOLERANCE < ratio / exact < UNIT_TOLERANCE for ratio in known):
-                return factor
-    return None
 
 
 def other_work(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:

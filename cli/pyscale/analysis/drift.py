@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
-from pydantic import Field
 
 from pyscale.analysis.intervals import CONFIDENCE, repeats_needed
-from pyscale.analysis.losses import GROUP, OfCurve
-from pyscale_stages.wording import plural
+from pyscale.analysis.losses import GROUP
 
 SIZE = 0.05
 """Change, as a fraction of the wall time, below which nothing is said."""
@@ -18,27 +18,8 @@ LEAST_BLOCKS = 3
 """Without which nothing is said: a line and its error need as many."""
 
 
-class Drift(OfCurve):
-    """Change of one curve's wall times over the run, beyond chance."""
-
-    trials: int = Field(description="Trials it was found in")
-    blocks: int = Field(description="Blocks that they belong to")
-    change: float = Field(description="Of the median from first to last: 0.1 is 10 % slower")
-    reach: float = Field(description="Half the width of its interval (Student's)")
-
-    def sentence(self) -> str:
-        """State the drift with its numbers."""
-        went, size = "rose" if self.change > 0 else "fell", abs(self.change)
-        ends = f"{100 * (size - self.reach):.0f} % to {100 * (size + self.reach):.0f} %"
-        return (
-            f"Wall times {went} by {100 * size:.0f} % of their median over the run "
-            f"({100 * SURE:g} % interval {ends}; {plural(self.trials, 'trial')} in "
-            f"{plural(self.blocks, 'block')})."
-        )
-
-
-def drifts(trials: pl.DataFrame) -> list[Drift]:
-    """Find every curve that drifts, in the order of the table.
+def drifting(trials: pl.DataFrame) -> set[tuple[Any, ...]]:
+    """Find every curve that drifts beyond chance, each by its values of `GROUP`.
 
     A trial's wall time is taken relative to the median of its configuration, so that curves of any
     shape line up, and set against its position in the run. Blocks in random order are what makes
@@ -59,7 +40,7 @@ def drifts(trials: pl.DataFrame) -> list[Drift]:
         is_later=pl.col("position") > pl.col("position").min().over(one),
     )
     curves = relative.partition_by(GROUP, as_dict=True)
-    found = []
+    found: set[tuple[Any, ...]] = set()
     for key in trials.select(GROUP).unique(maintain_order=True).iter_rows():
         curve = curves.get(key)
         if curve is None or curve["position"].null_count():
@@ -67,25 +48,22 @@ def drifts(trials: pl.DataFrame) -> list[Drift]:
         blocks = curve.group_by("is_later", "block", maintain_order=True).agg(
             pl.col("position", "wall_s").median()
         )
-        line = _slope(blocks) or _slope(blocks.filter("is_later"))
+        slope = _slope(blocks) or _slope(blocks.filter("is_later"))
         span = curve["position"].to_list()[-1] - curve["position"].to_list()[0]
-        if curve["is_later"].sum() >= repeats_needed() and line and abs(line[0]) * span >= SIZE:
-            change, reach = (number * span for number in line)
-            told = {"trials": curve.height, "blocks": curve["block"].n_unique()}
-            named = dict(zip(GROUP, key, strict=True))
-            found.append(Drift(**named, **told, change=change, reach=reach))
+        if curve["is_later"].sum() >= repeats_needed() and abs(slope) * span >= SIZE:
+            found.add(key)
     return found
 
 
-def _slope(blocks: pl.DataFrame) -> tuple[float, float] | None:
-    """Change per position of the line through some blocks, and its reach; None if by chance."""
+def _slope(blocks: pl.DataFrame) -> float:
+    """Change per position of the line through some blocks; 0 where it may be chance."""
     from scipy.special import stdtrit
 
     at, level = blocks["position"].to_numpy(), blocks["wall_s"].to_numpy()
     if len(at) < LEAST_BLOCKS or np.ptp(at) == 0:
-        return None
+        return 0.0
     # Around 0, levels that are all the same have a slope of exactly 0.
     (slope, _), covariance = np.polyfit(at, level - level.mean(), 1, cov=True)
     quantile = stdtrit(len(at) - 2, (1 + SURE) / 2)
     reach = float(quantile * np.sqrt(covariance[0, 0]))
-    return (float(slope), reach) if abs(slope) > reach else None
+    return float(slope) if abs(slope) > reach else 0.0

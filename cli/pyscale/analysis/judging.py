@@ -144,7 +144,6 @@ def _of_few(base: Sequence[float], new: Sequence[float]) -> Judgement:
 def _judgement(
     test: RankTest, alone: _PValues, together: _PValues, tested: int, at_least: float
 ) -> Judgement:
-    """Judge one configuration of so many that are tested together."""
     p_alone, p_adjusted, p_beyond, told, beyond = (
         (alone.slower, together.slower, together.worse, "slower", "worse")
         if test.ratio >= 1

@@ -93,14 +93,6 @@ class CurveFits(OfCurve):
     usl: Fit = Field(description="T(N) = T1 / N (1 + sigma (N - 1) + kappa N (N - 1))")
 
 
-class RankFits(NamedTuple):
-    """Both laws for the ranks of one entry."""
-
-    stage: str
-    amdahl: Fit
-    usl: Fit
-
-
 def curve_fits(trials: pl.DataFrame, *, interleaved: bool = True) -> list[CurveFits]:
     """Fit both laws to every curve, in the order of the table.
 
@@ -115,30 +107,9 @@ def curve_fits(trials: pl.DataFrame, *, interleaved: bool = True) -> list[CurveF
         wall_s = [wall / work.growth(count) for wall, count in walls]
         blocks = curve["block"].to_list() if interleaved else None
         named = dict(zip(GROUP, key, strict=True))
-        found.append(CurveFits(**named, **_both(workers, wall_s, blocks, work.kind)))
+        fits = {law: fit(law, workers, wall_s, blocks=blocks, scaling=work.kind) for law in SHAPE}
+        found.append(CurveFits(**named, **fits))
     return found
-
-
-def rank_fits(trials: pl.DataFrame, seconds: pl.Expr, scaling: ScalingKind) -> tuple[RankFits, ...]:
-    """Fit both laws to the ranks of every entry, in the order of the table.
-
-    `seconds` are those that all ranks together take for as much work at every N.
-    """
-    found = []
-    timed = trials.filter("valid").with_columns(_seconds=seconds)
-    for (stage,), own in timed.group_by("stage", maintain_order=True):
-        workers, wall_s, blocks = (own[name].to_list() for name in ("workers", "_seconds", "block"))
-        found.append(RankFits(str(stage), **_both(workers, wall_s, blocks, scaling)))
-    return tuple(found)
-
-
-def _both(
-    workers: Sequence[int],
-    wall_s: Sequence[float],
-    blocks: Sequence[int] | None,
-    scaling: ScalingKind | None,
-) -> dict[LawName, Fit]:
-    return {law: fit(law, workers, wall_s, blocks=blocks, scaling=scaling) for law in SHAPE}
 
 
 def fit(
@@ -229,7 +200,6 @@ def _columns(workers: Array) -> Array:
 
 
 def _slopes(workers: Array, _log_t1: float, *shape: float) -> Array:
-    """Derivatives of `_log_law` by each parameter."""
     columns = _columns(workers)[:, : len(shape)] / _height(workers, shape)[:, None]
     return np.column_stack((np.ones(len(workers)), columns))
 

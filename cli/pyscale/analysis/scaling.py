@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from statistics import median
 from typing import Any
 
 import polars as pl
 
 from pyscale.analysis.doubts import TIE, flag_codes
-from pyscale.analysis.drift import Drift
+from pyscale.analysis.drift import drifting
 from pyscale.analysis.flags import is_invalid
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block, with_ends
 from pyscale.analysis.losses import (
@@ -33,9 +33,7 @@ SUPERLINEAR = 0.1
 """Efficiency beyond 1 that is said of too few trials for an interval, where none contradicts it."""
 
 
-def configurations(
-    trials: pl.DataFrame, *, interleaved: bool = True, drifts: Sequence[Drift] = ()
-) -> pl.DataFrame:
+def configurations(trials: pl.DataFrame, *, interleaved: bool = True) -> pl.DataFrame:
     """Summarise the trials of every configuration and compare it with its baseline.
 
     The baseline of a curve (one suite, stage and device) is its smallest worker count with a timed
@@ -50,11 +48,10 @@ def configurations(
     same at every N or not known, `gustafson` where N0 is 1 and scaling is weak.
 
     `interleaved` is whether equal blocks ran close in time: the bootstrap of the speedup then
-    resamples those in which both arms have a timed trial. `drifts`, found in these trials, are
-    flagged at every N of their curve. Columns as docs/columns.md has them.
+    resamples those in which both arms have a timed trial. Columns as docs/columns.md has them.
     """
     rows: list[dict[str, Any]] = []
-    drifting = {tuple(getattr(found, column) for column in GROUP) for found in drifts}
+    drifts = drifting(trials)
     for key, curve in trials.group_by(GROUP, maintain_order=True):
         timed = curve.filter("valid")
         # Without any timed trial the fewest workers asked for are named.
@@ -67,7 +64,7 @@ def configurations(
             flags = flag_codes(
                 own,
                 base,
-                drifting=key in drifting,
+                drifting=key in drifts,
                 superlinear=_is_superlinear(row, own, base_timed),
             )
             rows.append(row | {"flags": flags, "invalid": is_invalid(flags), **codes(own)})

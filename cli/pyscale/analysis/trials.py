@@ -124,7 +124,6 @@ def least_proved(states: pl.Expr) -> pl.Expr:
 
 
 def _checks(tasks: pl.DataFrame) -> pl.DataFrame:
-    """Comparison of the output with the baseline's and the truth: one a trial."""
     return tasks.filter(pl.col("task") == "check").select(
         *("trial", "agreement", "agreement_same", "agreement_identical"),
         *("agreement_measure", "agreement_tolerance", "quality"),

@@ -84,7 +84,6 @@ def what_if(trials: pl.DataFrame, workers: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def _beside_base(curve: pl.DataFrame) -> pl.DataFrame:
-    """Timed trials of one curve, with what they are compared with."""
     timed = curve.filter("valid")
     work = curve_work(timed)
     growths = {workers: work.growth(workers) for workers in timed["workers"].unique()}

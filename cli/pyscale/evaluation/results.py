@@ -11,7 +11,6 @@ import polars as pl
 
 from pyscale.analysis.advice import choices
 from pyscale.analysis.causes import limits
-from pyscale.analysis.drift import drifts
 from pyscale.analysis.findings import Findings
 from pyscale.analysis.flags import without_invalid
 from pyscale.analysis.grid.findings import GridFindings, grid_findings
@@ -270,8 +269,7 @@ def analysed(
     behind each family of points.
     """
     beside = list(references)
-    changes = drifts(trials)
-    table = configurations(trials, interleaved=interleaved, drifts=changes)
+    table = configurations(trials, interleaved=interleaved)
     holding = trials if own_cpus is None else held_on_one_machine(trials, own_cpus)
     chosen = choices(table, trials, interleaved=interleaved)
     knees = (one for one in chosen if one.objective == "knee")
@@ -287,7 +285,6 @@ def analysed(
         trials=trials,
         losses=loss_table(trials),
         fits=curve_fits(without_invalid(trials, table), interleaved=interleaved),
-        drifts=changes,
         limits=limits(trials, workers),
         choices=chosen,
         requests=[request for request in asked if request is not None],

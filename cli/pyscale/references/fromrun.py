@@ -325,7 +325,6 @@ def _caveats(plan: Plan, table: pl.DataFrame, scaling: str = "") -> Iterator[str
 
 
 def _what_ran(run: RunFolder) -> str:
-    """Name suite and data, where the names are not a user's own."""
     plan = run.plan
     suite, data = plan.suite.name, plan.settings.get("data")
     named = f"the suite {suite}" if suite in suite_names() else "a suite of one's own"

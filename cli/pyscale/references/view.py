@@ -118,7 +118,6 @@ def _written(cell: object) -> str:
 
 
 def _pairs(facts: Mapping[str, str]) -> Table:
-    """Lay out one property a line, the names in one column."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     for name, value in facts.items():

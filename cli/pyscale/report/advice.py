@@ -23,16 +23,7 @@ from pyscale.report.curves import Curve
 from pyscale.report.page.values import Table
 from pyscale.report.results import Results
 from pyscale.report.sentences import why_invalid
-from pyscale.wording import (
-    ABSENT,
-    amount,
-    coarse,
-    gib,
-    listing,
-    number,
-    percent,
-    resampled_share,
-)
+from pyscale.wording import ABSENT, amount, coarse, gib, listing, number, percent, resampled_share
 from pyscale_stages.contract import Record
 from pyscale_stages.wording import plural
 

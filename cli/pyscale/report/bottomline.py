@@ -113,7 +113,6 @@ class StageLine(Record):
 class Mix(Record):
     """All stages, each at an N of its own."""
 
-    name: str
     wall_s: float = Field(description="Sum over the stages")
     worker_s: float = Field(description="Sum of N x time")
     speedup: float = Field(description="Over the sum at the baseline")
@@ -126,14 +125,6 @@ class Total(Record):
     baseline_workers: int = Field(description="N0 of every stage")
     wall_s: float = Field(description="Sum of all stages at N0")
     requested: Mix | None = Field(description="As requested; None where a stage has no request")
-    fastest: Mix | None = Field(description="None where no stage was measured at several N")
-
-    @property
-    def mixes(self) -> tuple[Mix, ...]:
-        """Those to show, each once."""
-        found = [one for one in (self.requested, self.fastest) if self.fastest and one]
-        is_one = len(found) == 2 and found[0].speedup == found[1].speedup
-        return tuple(found[:1] if is_one else found)
 
 
 class BottomLine(Record):
@@ -239,7 +230,6 @@ def _nearest(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> Li
 
 
 def _limit(limits: Limits | None, chosen: int | None) -> tuple[str, str]:
-    """Say what limits scaling, in two parts."""
     if limits is None:
         return NOT_KNOWN, ": there is no other N with a valid output."
     at = "" if limits.workers == chosen else f" at N = {limits.workers}"
@@ -296,19 +286,15 @@ def _total(found: Sequence[Curve], stages: Sequence[StageLine], results: Results
     is_invalid = any(one.invalid for stage in stages for one in stage.points[:1])
     if not strong or is_invalid or len(bases) > 1 or 0 in bases:
         return None
-    exact = all(stage.fastest == stage.quickest.workers for stage in stages)
-    fastest = "fastest mix" if exact else f"within {percent(MARGIN)} of the fastest mix"
-    several = any(len(stage.valid) > 1 for stage in stages)
     return Total(
         name="whole pipeline" if is_one else "all stages",
         baseline_workers=bases.pop(),
         wall_s=sum(stage.points[0].wall_s for stage in stages),
-        requested=_mix("as requested", stages, [stage.chosen for stage in stages]),
-        fastest=_mix(fastest, stages, [s.fastest for s in stages]) if several else None,
+        requested=_mix(stages, [stage.chosen for stage in stages]),
     )
 
 
-def _mix(name: str, stages: Sequence[StageLine], counts: Sequence[int | None]) -> Mix | None:
+def _mix(stages: Sequence[StageLine], counts: Sequence[int | None]) -> Mix | None:
     """Sum stages up, each at its N, for the baseline's work."""
     own = zip(stages, counts, strict=True)
     times = [(stage.time_s(one), one.workers) for stage, n in own if (one := stage.at(n))]
@@ -316,7 +302,6 @@ def _mix(name: str, stages: Sequence[StageLine], counts: Sequence[int | None]) -
         return None
     wall_s = sum(time_s for time_s, _ in times)
     return Mix(
-        name=name,
         wall_s=wall_s,
         worker_s=sum(workers * time_s for time_s, workers in times),
         speedup=sum(stage.points[0].wall_s for stage in stages) / wall_s,
@@ -324,7 +309,6 @@ def _mix(name: str, stages: Sequence[StageLine], counts: Sequence[int | None]) -
 
 
 def _outputs(found: Sequence[Curve]) -> tuple[Outputs | None, str]:
-    """Whether every N gave the output of the baseline."""
     timed = {curve.name: curve.timed for curve in found if curve.timed}
     if not timed:
         return None, ""
@@ -410,13 +394,11 @@ def _beside_the_fastest(scaled: Sequence[StageLine]) -> str:
 
 def _price(others: Sequence[StageLine], stages: Sequence[StageLine], total: Total | None) -> str:
     """What the fastest costs beside the best value: worker-hours for time."""
+    # Of all stages, where they add up.
+    own = stages if total is not None and total.requested else others
     best, fast = (
-        _mix(field, others, [getattr(stage, field) for stage in others])
-        for field in ("best_value", "fastest")
+        _mix(own, [getattr(stage, field) for stage in own]) for field in ("best_value", "fastest")
     )
-    # Of all stages, where they add up, as the rows of the whole have it.
-    if total is not None and total.requested and total.fastest:
-        best, fast = total.requested, total.fastest
     assert best is not None
     assert fast is not None
     exact = all(stage.fastest == stage.quickest.workers for stage in others)

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.comparison import UNITS, unit_between
 from pyscale.analysis.intervals import CONFIDENCE
 from pyscale.analysis.judging import FALSE_ALARMS, MARGIN, SIDES
 from pyscale.planning.runfacts import Difference
@@ -87,17 +86,15 @@ class ComparisonContext(Record):
 
 
 def _said(macro: str, context: ComparisonContext, **values: Any) -> list[str]:
-    """Write the sentences of a macro of the template."""
     environment = templates()
     environment.filters |= {"listing": listing, "score": score}
     template: Any = environment.get_template("comparison.j2").module
     return [line for line in getattr(template, macro)(context, **values).splitlines() if line]
 
 
-def remarks(context: ComparisonContext, rows: Sequence[Row] = ()) -> list[str]:
+def remarks(context: ComparisonContext) -> list[str]:
     """Say what the ratios compare beside the code."""
-    factor = unit_between([row["ratio"] for row in rows])
-    return _said("remarks", context, factor=factor, unit=UNITS.get(factor or 0))
+    return _said("remarks", context)
 
 
 def output_remarks(context: ComparisonContext, rows: Sequence[Row]) -> list[str]:

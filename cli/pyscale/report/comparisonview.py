@@ -72,7 +72,7 @@ class Compared:
     @property
     def remarks(self) -> list[str]:
         """What the ratios compare beside the code."""
-        return remarks(self.context, self.rows)
+        return remarks(self.context)
 
     @property
     def reasons(self) -> dict[str, str]:

@@ -192,7 +192,6 @@ def loader_pareto(results: Results) -> p9.ggplot:
 
 
 def _table(rows: list[Row]) -> pd.DataFrame:
-    """Shape rows for plotnine, with panels in their order."""
     if not rows:
         raise NothingToDrawError("nothing was measured of what this figure shows")
     table = pd.DataFrame(rows)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 
-from pyscale.analysis.laws import WRITTEN, CurveFits, Estimate, Fit, RankFits
+from pyscale.analysis.laws import WRITTEN, CurveFits, Estimate, Fit
 from pyscale.report.curves import Curve
-from pyscale.report.section import Block
-from pyscale.wording import few, grouped, listing, titled
+from pyscale.wording import listing, titled
 from pyscale_stages.wording import plural
 
 MEANING = {"f": "serial part f", "sigma": "contention sigma", "kappa": "coherency kappa"}
@@ -35,18 +34,6 @@ def sentences(*laws: Fit) -> Iterator[str]:
         yield f"No law is fitted: this curve has {plural(len(laws[0].counts), 'value')} of N."
         return
     yield from map(_law, laws)
-
-
-def of_ranks(curves: Sequence[RankFits], names: Mapping[str, str]) -> tuple[Block, ...]:
-    """Give the laws of all entries of ranks that have several N, what holds for some once."""
-    several = [curve for curve in curves if len(curve.usl.counts) > 1]
-    told = [(said, curve.stage) for curve in several for said in sentences(curve.amdahl, curve.usl)]
-    lines = []
-    for said, stages in grouped(told).items():
-        holds_for_all = len(stages) == len(several) > 1
-        where = "All configurations" if holds_for_all else few(names[stage] for stage in stages)
-        lines.append(f"{where}: {said}")
-    return (Block(heading="Scaling laws", said=tuple(lines), is_folded=True),) if lines else ()
 
 
 def _law(fit: Fit) -> str:

@@ -78,7 +78,6 @@ def _node(node: Mapping[str, str]) -> str:
 
 
 def _design(table: pl.DataFrame) -> list[str]:
-    """Name the stages that were timed at each set of N."""
     counts = {
         stage: tuple(sorted(set(own["workers"])))
         for (stage,), own in table.group_by("stage", maintain_order=True)

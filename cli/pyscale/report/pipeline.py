@@ -13,16 +13,6 @@ from pyscale.report.results import Results
 from pyscale.report.section import Block, Section, there
 from pyscale.wording import grouped, listing
 
-WALL_TIME = (
-    "Wall time is the slowest worker's, from the start of its process to the end of its work, "
-    "summed over its windows where it had several, plus the merge. N is the number of workers that "
-    "run at once. Efficiency is speedup x N0/N, and exactly the product of load balance (over the "
-    "baseline's), computation scaling and useful share (over the baseline's)."
-)
-COSTS = (
-    "Core-hours and GPU-hours: those requested (on one machine: given to the workers), as long as "
-    "they were held. They exclude starting tasks and preparing the page cache."
-)
 LEFT_OUT = {"Trials", "Worker-seconds", "Warnings"}
 """Columns that a terminal has no room for."""
 
@@ -48,9 +38,8 @@ def sections(results: Results) -> Iterator[Section]:
         told = tuple(advice.too_much(found))
         yield Section(
             kind="resources",
-            title="Throughput, memory and cost",
-            blocks=(Block(said=told, folded=there(*used, tables.cost(found)), note=COSTS),),
-            figures=("throughput",),
+            title="Memory and cost",
+            blocks=(Block(said=told, folded=there(*used, tables.cost(found))),),
             short=used,
         )
     if measured := quality.measured(results.measured):
@@ -74,19 +63,15 @@ def _results(found: Sequence[Curve], about: Results, results: Results) -> Sectio
             Block(
                 said=(*scaled, *sentences.assumed_strong(found)),
                 tables=there(table),
-                note=WALL_TIME,
             ),
             _objectives(found, about),
             Block("Scaling laws", said=tuple(_laws(found, about)), is_folded=True),
         ),
-        figures=("walltime",),
+        figures=("walltime", "throughput"),
         short=there(table and table.in_short(LEFT_OUT)),
         narrow=4,
-        doubts=(
-            # Of the points of a grid its own section tells.
-            *sentences.doubts([one for one in every if one.key["stage"] not in points]),
-            *sentences.drifted(every, results.drifts),
-        ),
+        # Of the points of a grid its own section tells.
+        doubts=tuple(sentences.doubts([one for one in every if one.key["stage"] not in points])),
     )
 
 
@@ -116,7 +101,10 @@ def _where(found: Sequence[Curve], results: Results) -> Section:
     return Section(
         kind="where",
         title="Where the time went",
-        blocks=(Block(said=tuple(limiting), folded=losses),),
+        blocks=(
+            Block("What limits each stage", said=tuple(limiting), is_folded=True),
+            Block(folded=losses),
+        ),
         figures=("losses", "timeline"),
     )
 

@@ -10,7 +10,6 @@ import polars as pl
 
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.causes import Limits
-from pyscale.analysis.drift import Drift
 from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.findings import Findings
 from pyscale.analysis.grid.findings import GridFindings
@@ -38,8 +37,6 @@ class Results:
     """Where the worker-seconds went."""
     fits: list[CurveFits]
     """Scaling laws fitted to each curve."""
-    drifts: list[Drift]
-    """What changed over the run; empty where the order of trials is not known."""
     limits: list[Limits]
     """Of each configuration beyond the baseline, the invalid ones too."""
     choices: list[Choice]
@@ -121,7 +118,6 @@ class Results:
             losses=other(self.losses),
             timeline=timeline,
             fits=of_own(self.fits),
-            drifts=of_own(self.drifts),
             limits=of_own(self.limits),
             choices=of_own(self.choices),
             requests=of_own(self.requests),

@@ -7,16 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.drift import Drift
 from pyscale.analysis.flags import SENTENCES, UNCHECKED, flags_of, flags_of_trials
 from pyscale.report.curves import Curve, curves
-from pyscale.wording import (
-    amount,
-    at_each_n,
-    listing,
-    of_each,
-    score_below,
-)
+from pyscale.wording import amount, at_each_n, listing, of_each, score_below
 from pyscale_stages.wording import plural
 
 Row = dict[str, Any]
@@ -41,14 +34,6 @@ def doubts_of_trials(
     found = [curve for curve in curves(configurations) if curve.key["stage"] in stages]
     codes = flags_of_trials(configurations, stages)
     yield from doubts(found, [code for code in codes if code not in told])
-
-
-def drifted(found: Sequence[Curve], drifts: Sequence[Drift]) -> Iterator[str]:
-    """State how far each curve's wall times drifted."""
-    for curve in found:
-        for own in drifts:
-            if curve.owns(own):
-                yield f"{curve.name}: {own.sentence()}"
 
 
 def not_to_be_trusted(configurations: pl.DataFrame) -> Iterator[str]:

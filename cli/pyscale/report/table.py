@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -97,21 +97,16 @@ def _check_rows(path: Path, rows: Rows) -> None:
 
 def _put_on_one_clock(path: Path, rows: Rows) -> None:
     """Take dates without a time zone for UTC, where none has one: only differences count."""
-    first: tuple[int, datetime] | None = None
+    dates = [row[column] for _, row in rows for column in DATES if row.get(column) is not None]
+    if len({date.tzinfo is None for date in dates}) > 1:
+        raise UserError(
+            f"{path}: some dates have a time zone and others none: write all alike, or remove the "
+            "columns start and end"
+        )
     for line, row in rows:
         for column in DATES:
-            date = row.get(column)
-            if date is None:
-                continue
-            known = first or (line, date)
-            if (date.tzinfo is None) != (known[1].tzinfo is None):
-                zoned, bare = (line, known[0]) if date.tzinfo else (known[0], line)
-                raise UserError(
-                    f"{path}: the date in line {zoned} has a time zone, that in line {bare} has "
-                    "none: write all alike, or remove the columns start and end"
-                )
-            first = known
-            row[column] = date if date.tzinfo else date.replace(tzinfo=UTC)
+            if (date := row.get(column)) is not None:
+                row[column] = date if date.tzinfo else date.replace(tzinfo=UTC)
         start, end = row.get("start"), row.get("end")
         if start is not None and end is not None and end < start:
             raise UserError(f"{path}, line {line}: end is before start: check both")

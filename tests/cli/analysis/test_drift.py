@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyscale.analysis.drift import SIZE, drifts
+from pyscale.analysis.drift import drifting
 
 COUNTS = (1, 2, 4, 8)
 
@@ -32,18 +32,10 @@ def run(*, blocks=6, noise=0.01, shared=0.0, drift=0.0, first=0.0, seed=0, stage
     return pl.DataFrame(rows, schema_overrides={"device": pl.String})
 
 
-def test_a_run_that_slows_down_drifts_by_so_much():
-    (found,) = drifts(run(drift=0.15))
-    # Relative to the median, which lies in the middle of the run.
-    assert found.change == pytest.approx(0.15 / 1.075, rel=0.15)
-    assert abs(found.change - 0.15 / 1.075) < found.reach
-    assert found.sentence().startswith("Wall times rose by 1")
-    assert "24 trials in 6 blocks" in found.sentence()
-
-
 @pytest.mark.parametrize(
-    ("how", "drifting"),
+    ("how", "drifts"),
     [
+        ({"drift": 0.15}, True),
         ({"drift": -0.2}, True),
         # Too small to matter.
         ({"drift": 0.02, "noise": 0.001}, False),
@@ -52,12 +44,8 @@ def test_a_run_that_slows_down_drifts_by_so_much():
         ({"first": 0.3, "drift": -0.2}, True),
     ],
 )
-def test_drift_is_told_where_it_matters(how, drifting):
-    found = drifts(run(**how))
-    assert bool(found) == drifting
-    for one in found:
-        assert one.change < -SIZE
-        assert one.sentence().startswith("Wall times fell by")
+def test_drift_is_told_where_it_matters(how, drifts):
+    assert bool(drifting(run(**how))) == drifts
 
 
 @pytest.mark.slow
@@ -70,24 +58,24 @@ def test_drift_is_told_where_it_matters(how, drifting):
     ],
 )
 def test_drift_is_said_of_few_curves_without_any(how):
-    assert sum(bool(drifts(run(**how, seed=seed))) for seed in range(200)) <= 0.08 * 200
+    assert sum(bool(drifting(run(**how, seed=seed))) for seed in range(200)) <= 0.08 * 200
 
 
 @pytest.mark.slow
 def test_a_drift_that_is_there_is_found():
-    assert sum(bool(drifts(run(noise=0.03, drift=0.15, seed=seed))) for seed in range(100)) >= 95
-    assert all(drifts(run(noise=0.03, drift=0.2, seed=seed)) for seed in range(100))
+    assert sum(bool(drifting(run(noise=0.03, drift=0.15, seed=seed))) for seed in range(100)) >= 95
+    assert all(drifting(run(noise=0.03, drift=0.2, seed=seed)) for seed in range(100))
 
 
 def test_every_curve_of_enough_blocks_is_looked_at_by_itself():
-    assert drifts(run(blocks=2, drift=0.3)) == []
-    assert len(drifts(run(blocks=4, drift=0.3))) == 1
+    assert drifting(run(blocks=2, drift=0.3)) == set()
+    assert len(drifting(run(blocks=4, drift=0.3))) == 1
     # A point of a grid is a curve of one configuration, and a grid has many.
-    assert drifts(run(blocks=6, drift=0.3).filter(pl.col("workers") == 1)) == []
+    assert drifting(run(blocks=6, drift=0.3).filter(pl.col("workers") == 1)) == set()
     both = pl.concat([run(drift=0.3, stage="b"), run(stage="a")])
-    assert [one.stage for one in drifts(both)] == ["b"]
+    assert drifting(both) == {("demo", "b", None)}
     # Times without any noise have no drift.
-    assert drifts(run(noise=0)) == []
+    assert drifting(run(noise=0)) == set()
 
 
 def test_blocks_about_one_moment_have_no_drift():
@@ -104,15 +92,15 @@ def test_blocks_about_one_moment_have_no_drift():
             .otherwise(second_round)
         )
     )
-    assert drifts(moved) == []
+    assert drifting(moved) == set()
 
 
 def test_trials_that_do_not_count_change_nothing():
     trials = run(drift=0.2)
-    assert drifts(trials)
+    assert drifting(trials)
     lost = trials.with_columns(
         wall_s=pl.lit(None, dtype=pl.Float64),
         valid=pl.lit(value=False),
         position=pl.col("position") + 100,
     )
-    assert drifts(pl.concat([trials, lost])) == drifts(trials)
+    assert drifting(pl.concat([trials, lost])) == drifting(trials)

@@ -5,13 +5,7 @@ import pytest
 
 from pyscale.analysis.comparison import comparison
 from pyscale.analysis.doubts import first_stands_apart, flag_codes, is_unstable
-from pyscale.analysis.drift import drifts
-from pyscale.analysis.flags import (
-    FLAGS,
-    flags_of_trials,
-    raised,
-    without_invalid,
-)
+from pyscale.analysis.flags import FLAGS, flags_of_trials, raised, without_invalid
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.evaluation.results import analysed
@@ -246,7 +240,7 @@ def slowing_down(new_run):
 
 def test_drift_is_flagged_at_every_n_of_the_curve_that_drifts(new_run):
     trials = slowing_down(new_run)
-    rows = configurations(trials, drifts=drifts(trials)).rows(named=True)
+    rows = configurations(trials).rows(named=True)
     assert {row["stage"] for row in rows if "drift" in row["flags"]} == {"segment"}
     assert [row["workers"] for row in rows if "drift" in row["flags"]] == [1, 2, 4]
 

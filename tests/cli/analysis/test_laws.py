@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atleastone import some
-from pyscale.analysis.laws import curve_fits, fit, rank_fits
+from pyscale.analysis.laws import curve_fits, fit
 from pyscale.analysis.walltimes import trials_from_wall_times
 
 EIGHT, ONE_TO_8 = [1, 2, 4, 8, 16, 32, 64, 128], list(range(1, 9))
@@ -173,9 +173,9 @@ def test_a_shift_of_a_whole_block_changes_no_shape(law):
     counts, times, blocks = in_blocks(blocks=6, seed=1, sigma=0.08, kappa=kappa)
     slow = [3 * time if block == 2 else time for time, block in zip(times, blocks, strict=True)]
     usual, other = fit(law, counts, times, blocks=blocks), fit(law, counts, slow, blocks=blocks)
-    name = "f" if law == "amdahl" else "sigma"
-    assert other.parameters[name].value == pytest.approx(usual.parameters[name].value, rel=1e-6)
-    assert other.parameters[name].high == pytest.approx(usual.parameters[name].high, rel=1e-6)
+    for name in some(("f",) if law == "amdahl" else ("sigma", "kappa")):
+        assert other.parameters[name].value == pytest.approx(usual.parameters[name].value, rel=1e-6)
+        assert other.parameters[name].high == pytest.approx(usual.parameters[name].high, rel=1e-6)
 
 
 def test_a_missing_trial_does_not_bend_the_curve_and_blocks_that_link_nothing_are_not_used():
@@ -224,28 +224,6 @@ def test_the_universal_law_of_weak_scaling_is_that_of_work_per_second():
     assert weak.usl.parameters.keys() == strong.usl.parameters.keys()
     for name, parameter in strong.usl.parameters.items():
         assert weak.usl.parameters[name].value == pytest.approx(parameter.value)
-
-
-def test_the_laws_of_ranks_are_those_of_the_time_that_all_take_together():
-    counts, times, blocks = in_blocks(blocks=6, seed=1, noise=0.001, sigma=0.05, kappa=0.002)
-    own = pl.DataFrame({"stage": "b", "workers": counts, "wall_s": times, "block": blocks})
-    failed = own.with_columns(pl.col("wall_s") * 5)
-    trials = pl.concat(
-        [
-            failed.with_columns(valid=False),
-            own.with_columns(valid=True),
-            own.with_columns(stage=pl.lit("a"), valid=True, wall_s=1 / pl.col("wall_s")),
-        ]
-    )
-    of_b, of_a = rank_fits(trials, pl.col("wall_s"), "strong")
-    assert (of_b.stage, of_a.stage) == ("b", "a")
-    assert of_b.amdahl == fit("amdahl", counts, times, blocks=blocks)
-    assert of_b.usl == fit("usl", counts, times, blocks=blocks)
-    assert values(of_b.usl) == pytest.approx({"sigma": 0.05, "kappa": 0.002}, rel=0.05)
-    # Rates of ranks that have as much each.
-    (rates,) = rank_fits(trials.filter(stage="a"), 1 / pl.col("wall_s"), "weak")
-    assert values(rates.usl) == pytest.approx(values(of_b.usl))
-    assert rates.amdahl.refusal.code == "problem-grew"
 
 
 def test_amdahls_law_is_refused_where_the_problem_was_another():

@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyscale.analysis.drift import drifts
 from pyscale.analysis.scaling import configurations, karp_flatt
 from pyscale.analysis.walltimes import trials_from_wall_times
 
@@ -30,7 +29,7 @@ def sweep(new_run, repeats=6, counts=(1, 2, 4)):
 
 def table_of(builder):
     trials = builder.trials
-    return configurations(trials, drifts=drifts(trials))
+    return configurations(trials)
 
 
 def wall_times(base_s, own_s, workers=2):

@@ -214,16 +214,6 @@ class TestTables:
         assert "] worse" in answer.out
         assert "Tables of wall times hold no hardware" in answer.out
 
-    @pytest.mark.parametrize(
-        ("factor", "unit"),
-        [(1000, "milliseconds"), (1 / 1080, "milliseconds"), (1 / 60, "minutes"), (20, None)],
-    )
-    def test_a_table_in_another_unit_is_hinted_at(self, factor, unit, table, compare):
-        answer = compare(table("a.csv"), table("b.csv", factor))
-        hint = f"if one of the tables is in {unit}, convert it to seconds"
-        assert (hint in answer.out) == (unit is not None)
-        assert ("convert it" in answer.out) == (unit is not None)
-
     def test_what_cannot_be_compared_is_refused(self, table, measured, compare):
         tables = [table("a.csv"), table("b.csv")]
         of_40, of_80 = table("of_40.csv"), table("of_80.csv")

@@ -4,12 +4,7 @@ import polars as pl
 
 from madeupadvice import choice, request
 from pyscale.analysis.causes import limits
-from pyscale.report.advice import (
-    asked,
-    doubts,
-    excluded,
-    limits_near,
-)
+from pyscale.report.advice import asked, doubts, excluded, limits_near
 from pyscale.report.curves import curves
 from refusals import assert_said
 

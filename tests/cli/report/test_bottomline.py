@@ -49,24 +49,13 @@ def test_of_few_trials_there_is_a_range_and_of_one_trial_nothing(thin):
     assert between == " to "
 
 
-def test_the_whole_is_the_sum_as_requested_and_of_the_fastest_of_each_stage():
+def test_the_whole_is_the_sum_as_requested():
     rows = [("a", 1, 10.0), ("a", 2, 5.0), ("a", 4, 4.0), ("b", 1, 2.0), ("b", 2, 3.0)]
     total = of_times(*rows).total
     assert (total.name, total.baseline_workers, total.wall_s) == ("all stages", 1, 12.0)
-    told = [(mix.name, mix.wall_s, mix.worker_s, mix.speedup) for mix in total.mixes]
-    assert told == [
-        ("as requested", 7.0, 12.0, pytest.approx(12 / 7)),
-        ("fastest mix", 6.0, 18.0, pytest.approx(2.0)),
-    ]
+    asked = total.requested
+    assert (asked.wall_s, asked.worker_s, asked.speedup) == (7.0, 12.0, pytest.approx(12 / 7))
     assert of_times(*rows, adds_up=True).total.name == "whole pipeline"
-    # Of one N there is only the sum, and equal mixes are one.
-    assert of_times(("a", 1, 10.0), ("b", 1, 5.0)).total.mixes == ()
-    alike = of_times(("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 8.0), ("b", 2, 4.0)).total
-    assert [mix.name for mix in alike.mixes] == ["as requested"]
-    near = [("a", 1, 10.0), ("a", 2, 7.0), ("a", 4, 5.1), ("a", 8, 5.0)]
-    flat = of_times(*near, ("b", 1, 8.0), ("b", 2, 5.5))
-    names = [mix.name for mix in flat.total.mixes]
-    assert names == ["as requested", "within 5 % of the fastest mix"]
 
 
 @pytest.mark.parametrize(
@@ -85,9 +74,7 @@ def test_without_stages_that_add_up_there_is_no_whole(rows, context):
 def test_the_request_names_the_best_value_and_the_price_of_the_fastest(new_run):
     line = of_times(("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 8.0), ("b", 2, 6.0))
     alike = of_times(("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 8.0), ("b", 2, 4.0))
-    # The price is that of the rows of the whole.
-    asked, fastest = line.total.mixes
-    assert (asked.wall_s, fastest.wall_s) == (13.0, 11.0)
+    assert line.total.requested.wall_s == 13.0
     of_one_n = of_times(("a", 4, 10.0))
     assert (line.confidence, of_one_n.confidence) == ("unknown (1 trial)", "")
     assert "best value" not in of_one_n.model_dump_json(exclude={"stages"})

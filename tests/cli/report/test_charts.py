@@ -14,6 +14,8 @@ from madeupreference import reference
 from pyscale.analysis.referencemodel import Referred
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.analysis.workers import TASK_PHASES
+from pyscale.report import palette
 from pyscale.report.charts.timeline import timeline, timeline_rows
 from pyscale.report.page.write import charts, datasets
 
@@ -92,6 +94,11 @@ def test_a_reference_is_drawn_as_far_as_was_measured_here(referred):
         ("segment", 1, 9.0),
         ("segment", 2, 6.0),
     ]
+
+
+def test_every_part_of_the_time_has_a_colour_and_every_curve_a_shape():
+    assert set(palette.PARTS) >= {*TASK_PHASES, "unattributed", "idle", "busy", "queue"}
+    assert len(palette.CURVES) == len(palette.SHAPES) == len(set(palette.SHAPES))
 
 
 class TestTimeline:

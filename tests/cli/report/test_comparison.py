@@ -6,12 +6,7 @@ import pytest
 from asread import printed
 from pyscale.analysis.comparison import comparison
 from pyscale.planning.runfacts import Difference
-from pyscale.report.comparison import (
-    ComparisonContext,
-    OutputComparison,
-    conclusion,
-    remarks,
-)
+from pyscale.report.comparison import ComparisonContext, OutputComparison, conclusion, remarks
 from pyscale.report.comparisonview import Compared, shown
 from pyscale.report.judged import judged
 from refusals import assert_said

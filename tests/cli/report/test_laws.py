@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 
 from atleastone import some
-from pyscale.analysis.laws import RankFits, fit
+from pyscale.analysis.laws import fit
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.context import ReportContext
-from pyscale.report.laws import of_ranks, sentences
+from pyscale.report.laws import sentences
 from refusals import assert_said
 
 EIGHT = [1, 2, 4, 8, 16, 32, 64, 128]
@@ -40,17 +40,6 @@ def test_each_number_is_put_as_sure_as_it_is():
         assert_said(*told(counts, **law))
     # A miss of rounding alone is not told in digits.
     assert "misses the mean wall times by at most 0.01 % (N = " in told(EIGHT, sigma=0.05)[0]
-
-
-def test_what_holds_for_several_entries_of_ranks_is_said_once():
-    few = RankFits("a", fit("amdahl", [1, 2], [9, 5]), fit("usl", [1, 2], [9, 5]))
-    enough = few._replace(stage="b", amdahl=fit("amdahl", FOUR * 2, [800, 410, 220, 130] * 2))
-    alone = few._replace(usl=fit("usl", [1], [9]))
-    names = {"a": "pool 8", "b": "pool 16"}
-    (block,) = of_ranks([few, enough, alone], names)
-    assert_said(*block.said)
-    assert [said.partition(":")[0] for said in of_ranks([few], names)[0].said] == ["pool 8"]
-    assert of_ranks([alone], names) == ()
 
 
 def test_the_published_table_is_fitted_or_refused(references):

@@ -219,7 +219,6 @@ def _published(calls: pl.DataFrame, timed: pl.DataFrame) -> dict[str, Any]:
 
 
 def _numbers(texts: Iterable[str | None], name: str) -> list[float]:
-    """Give a number of each JSON object that holds it."""
     known = [json.loads(text).get(name) for text in texts if text is not None]
     return [value for value in known if value is not None]
 

@@ -246,7 +246,6 @@ def _basis(cells: Mapping[Key, Row], base_side: int, own_side: int, key: Key) ->
 
 
 def _arms(side: MachineSide) -> dict[Key, list[Row]]:
-    """Timed trials of a side by what names them there."""
     found: dict[Key, list[Row]] = {}
     if side.trials is not None:
         trials = side.trials.drop_nulls("wall_s").rename({"device": "own_device"})
@@ -256,7 +255,6 @@ def _arms(side: MachineSide) -> dict[Key, list[Row]]:
 
 
 def _seconds(trials: Sequence[Row], basis: str) -> list[float]:
-    """Seconds of each trial, or of each unit."""
     if basis == "time":
         return [trial["wall_s"] for trial in trials]
     return [trial["wall_s"] / trial["amount"] for trial in trials if trial["amount"]]

@@ -137,7 +137,6 @@ def _sums() -> list[pl.Expr]:
 
 
 def _over_trials(timings: pl.DataFrame) -> pl.DataFrame:
-    """Medians over trials, with the interval of the time and of the rate."""
     repeats = pl.col("wall_s").count().cast(pl.Int64).alias("repeats")
     return (
         medians(trial_medians(timings), KEYS, "wall_s", beside=(*TAKEN_TOGETHER, repeats))
@@ -182,7 +181,6 @@ def _percent() -> pl.Expr:
 
 
 def _flags() -> pl.Expr:
-    """Codes of all doubts about a row, in the order of `FLAGS`."""
     repeats, cache = pl.col("repeats"), pl.col("cache")
     holds = {
         "few-repeats": (repeats > 0) & (repeats < repeats_needed()),

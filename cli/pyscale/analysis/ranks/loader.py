@@ -23,7 +23,6 @@ from pyscale.analysis.doubts import cache_flags, flags_of_any
 from pyscale.analysis.findings import PointFindings, Row
 from pyscale.analysis.flags import FROM_MEMORY, STRAGGLING, raised
 from pyscale.analysis.intervals import ratio_interval, with_ends
-from pyscale.analysis.laws import RankFits, rank_fits
 from pyscale.analysis.ranks.pareto import Advised, advised, with_front
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns, ends_of
 from pyscale.analysis.trials import least_proved
@@ -108,8 +107,6 @@ class LoaderFindings(PointFindings):
     """One for each set of comparable points, by rising N."""
     same_patches: tuple[SamePatches, ...]
     """Whether different factories and readers delivered the same patches."""
-    laws: tuple[RankFits, ...]
-    """Of the time of a patch of all ranks together, one for each entry of which a trial counts."""
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
@@ -144,8 +141,6 @@ def loader_findings(
         keep=keep,
         advised=advised(points),
         same_patches=_same_patches(loading, points),
-        # Each rank has patches of its own: there are N times as many.
-        laws=rank_fits(trials, 1 / pl.col("patches_per_s"), "weak"),
     )
 
 
@@ -284,7 +279,6 @@ def _quotient(trials: pl.DataFrame) -> dict[str, float | None]:
 
 
 def _ranks(loading: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
-    """Sum up the trials of each rank."""
     patch_s = pl.col("free_wall_s") / pl.col("free_patches")
     waits = ("wait_p50_s", "wait_p95_s", "wait_p99_s")
     found = (

@@ -21,7 +21,6 @@ from pyscale.analysis.doubts import flags_of_any
 from pyscale.analysis.findings import PointFindings, Row
 from pyscale.analysis.flags import MOST_REST, UNEVEN, raised
 from pyscale.analysis.intervals import median_with_ends
-from pyscale.analysis.laws import RankFits, rank_fits
 from pyscale.analysis.ranks.components import (
     EVERY,
     Knee,
@@ -76,8 +75,6 @@ class ReconstructFindings(PointFindings):
     out; either is null where there was none."""
     knees: tuple[Knee, ...]
     """One for each entry of which a trial counts, in the order of the suite."""
-    laws: tuple[RankFits, ...]
-    """Of the time of an iteration, one for each entry of which a trial counts."""
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
@@ -98,7 +95,6 @@ def reconstruct_findings(
         scaling=scaling,
         largest=largest_sizes(trials),
         knees=knees(scaling),
-        laws=rank_fits(trials, pl.col("wall_s"), "strong"),
     )
 
 

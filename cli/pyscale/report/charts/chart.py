@@ -28,7 +28,6 @@ NAMED = {
     "source": "Source",
     "line": "By",
     "part": "Part",
-    "what": "What",
     "test": "Test",
     "block": "Repeat",
     "configuration": "Configuration",

@@ -116,7 +116,6 @@ def of_grids(results: Results) -> Iterator[Chart | None]:
 
 
 def _elsewhere(sweep: Sweep, results: Results) -> Iterator[Row]:
-    """Times and ratios of other machines, beside a sweep."""
     for reference, grid in results.beside.get("grid", ()):
         told = {"curve": sweep.name, "title": reference.title, "source": reference.source}
         yield from (row | told for other in sweeps([grid]) for row in point_rows(other))

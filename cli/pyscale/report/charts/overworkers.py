@@ -36,7 +36,6 @@ def over_workers(results: Results) -> Iterator[Chart | None]:
 
 
 def _over(found: Sequence[Curve], **how: Any) -> Marks:
-    """Marks of a column of the configurations."""
     shared: dict[str, Any] = {
         "table": CONFIGURATIONS,
         "dataset": CONFIGURATIONS,
@@ -121,8 +120,7 @@ def losses(found: Sequence[Curve], results: Results) -> Chart | None:
     return bars(
         "losses",
         "Where the worker-seconds went",
-        "Each bar is N times the wall time of the trial of median wall time, by what the workers "
-        "did; idle: waiting for the slowest worker and for the merge. Line across: what the "
+        "N times the wall time of the middle trial, by what the workers did. Line across: what the "
         "baseline took for as much work; what is above is lost. Cross: invalid.",
         rows,
         axis=("Worker-seconds", "Where the time went (share)"),

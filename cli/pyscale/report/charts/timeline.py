@@ -16,9 +16,8 @@ from pyscale.wording import coarse, phase
 LANE_PX = 24
 NAMES = [phase(part) for part in PARTS]
 NOTE = (
-    "One lane a worker. Idle: it had ended and waited for the slowest one, or for the merge, which "
-    "stands on the lane of the worker that ended last. Empty: the scheduler's time, which is no "
-    "part of the wall time. Short pieces of one phase are drawn together. Dashed: when the slowest "
+    "One lane a worker. Idle: it waited for the slowest one, or for the merge, which stands on the "
+    "lane of the worker that ended last. Empty: the scheduler's time. Dashed: when the slowest "
     "worker ended."
 )
 
@@ -143,7 +142,6 @@ def _trial(curve: Curve, row: Row, pieces: pl.DataFrame) -> Row:
 
 
 def _summary(pieces: pl.DataFrame, *, last: int, workers: int) -> str:
-    """Say who waited for whom, and how long."""
     if workers == 1:
         return "One worker: there is no other to wait for."
     idle = pieces.filter(pl.col("part") == "idle")

@@ -28,13 +28,7 @@ from pyscale.report.grid.sweep import (
 from pyscale.report.page.tables import losses
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
-from pyscale.wording import (
-    listing,
-    of_each,
-    phase,
-    ratio,
-    score,
-)
+from pyscale.wording import listing, of_each, phase, ratio, score
 from pyscale_stages.wording import plural
 
 
@@ -91,7 +85,6 @@ def section(results: Results) -> Section | None:
 
 
 def _points(found: Sequence[Sweep]) -> list[Row]:
-    """Every point with its flags, and its name among all sweeps."""
     rows = []
     for sweep in found:
         for row in sweep.points:

@@ -219,9 +219,3 @@ def sweeps(grids: Sequence[GridFindings]) -> list[Sweep]:
             name = f"{grid.family} ({series})" if len(several) > 1 and series else grid.family
             found.append(Sweep(name=name, grid=grid, series=series))
     return found
-
-
-def largest_px(found: Sequence[Sweep]) -> float | None:
-    """Length of the largest image of any sweep; None where no size is known."""
-    lengths = (row["length_px"] for sweep in found for row in sweep.points)
-    return max((length for length in lengths if length is not None), default=None)

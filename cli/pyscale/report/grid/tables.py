@@ -95,7 +95,6 @@ def _points(found: Sequence[Sweep]) -> Iterator[tuple[str, Row]]:
 
 
 def _which(found: Sequence[Sweep]) -> Columns:
-    """Columns that name a point."""
     versus = {sweep.grid.versus for sweep in found}
     name = (versus.pop() or "point") if len(versus) == 1 else "point"
     return [

@@ -143,12 +143,6 @@ class Bench:
         rows = [row for row in self.of("storage") if row["step"] is None and mode_of(row["test"])]
         return sorted(rows, key=order)
 
-    @cached_property
-    def writes(self) -> list[Row]:
-        """Writing and copying of the particle stack, with their steps."""
-        names = ("particle_write", "particle_cache_copy")
-        return [row for row in self.of("storage") if row["test"] in names]
-
     def storage(self, test: str, at_once: int = 1) -> Row | None:
         """Return a whole test of the storage that has a time; None where there is none."""
         wanted = (test, None, at_once)

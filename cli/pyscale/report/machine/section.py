@@ -14,8 +14,6 @@ from pyscale.report.dictionary import in_units, labels
 from pyscale.report.machine import tables
 from pyscale.report.machine.bench import (
     BOTTLENECKS,
-    GIGA,
-    MEGA,
     MODES,
     MOST_BENCHES,
     PROCESSOR,
@@ -31,14 +29,12 @@ from pyscale.report.machine.bench import (
 from pyscale.report.page.values import TESTS
 from pyscale.report.results import Results
 from pyscale.report.section import Answered, Block, Section, doubts_of, there
-from pyscale.wording import grouped, listing, number
+from pyscale.wording import grouped, listing
 from pyscale_stages.wording import plural
 
 HERE = "This machine"
 SEQUENTIAL, RANDOM = "particle_sequential_read", "particle_random_read"
 """Reads that answer the question of storage."""
-ANCESTOR_GB = 13.1
-"""Size of the particle stack of the benchmark that this one follows."""
 FOLDERS = {"place": "", "cache": "Cache folder: "}
 AT_ONCE = (
     "Where N processes of a node measured at once, each ran all tests: the numbers are of one "
@@ -73,7 +69,6 @@ def section(results: Results) -> Section | None:
         answered=tuple(_answered(results, machine, found)),
         blocks=(
             Block(
-                said=tuple(dict.fromkeys(said for bench in found for said in scale(bench))),
                 tables=there(compared),
                 note="`benchmark_tests.csv` has the rates of each node." if several else "",
             ),
@@ -158,7 +153,6 @@ def _told(**known: Any) -> Any:
 
 
 def _known(bench: Bench) -> Row:
-    """What the answers on one node word."""
     last = [
         rows[-1]
         for name in bench.codecs
@@ -222,19 +216,6 @@ def place(bench: Bench) -> dict[str, str]:
         for key, name in labels("place").items()
         if (text := bench.place.get(f"{prefix}_{key}"))
     }
-
-
-def scale(bench: Bench) -> Iterator[str]:
-    """State how large the particle stack is beside that of CryoSPARC's benchmark."""
-    row = next((row for row in bench.writes if row["amount"] is not None), None)
-    if row is not None:
-        amount = row["amount"]
-        is_large = amount >= GIGA / 10
-        size = f"{number(amount / GIGA)} GB" if is_large else f"{number(amount / MEGA)} MB"
-        yield (
-            f"The particle stack has {size}, that of CryoSPARC's benchmark {ANCESTOR_GB} GB: if "
-            "they differ, compare rates, not times."
-        )
 
 
 def _tests(rows: Sequence[Row]) -> Iterator[str]:

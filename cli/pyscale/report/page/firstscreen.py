@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pyscale.analysis.flags import UNCHECKED
@@ -36,7 +36,7 @@ def overview(
         # The sentence begins with the limit, which stands apart from the rest.
         limit = {"limit": told[:head], "limit_more": told[head:].lstrip(" ,:")}
         rows.append(_row(line.name, times, counts, shown, speedup) | {"line": line} | limit)
-    rows += _whole(found.total, counts) if found.total is not None else []
+    rows += [] if found.total is None else [_whole(found.total, counts)]
     kinds = {time["kind"] for row in rows for time in row["times"] if time}
     notes = (
         "Times: medians of the trials.",
@@ -50,20 +50,19 @@ def overview(
     return {"counts": counts, "rows": rows, "note": " ".join(filter(None, notes))}
 
 
-def _whole(total: Total, counts: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Rows of all stages together, at the baseline and each at an N of its own."""
+def _whole(total: Total, counts: Sequence[int]) -> dict[str, Any]:
+    """Row of all stages together, at the baseline and each at the N that is requested."""
     base = {"time": (number(total.wall_s),), "ends": (), "kind": "", "is_invalid": False}
-    times = [base if count == total.baseline_workers else None for count in counts]
-    for mix in total.mixes or (None,):
-        yield {
-            "name": total.name,
-            "mix": mix.name if mix else "",
-            "times": times,
-            "speedup": (ratio(mix.speedup),) if mix else (),
-            "at": f"{number(mix.wall_s)} s" if mix else "",
-            "share": 0.0,
-            "line": None,
-        }
+    mix = total.requested
+    return {
+        "name": total.name,
+        "mix": "as requested" if mix else "",
+        "times": [base if count == total.baseline_workers else None for count in counts],
+        "speedup": (ratio(mix.speedup),) if mix else (),
+        "at": f"{number(mix.wall_s)} s" if mix else "",
+        "share": 0.0,
+        "line": None,
+    }
 
 
 def same_outputs(results: Results) -> dict[str, dict[str, str]]:
@@ -110,7 +109,6 @@ def _row(
 
 
 def _time(row: Row) -> dict[str, Any]:
-    """Wall time of a stage at one N, with its interval or range."""
     time, *ends = OF.interval_cell(row, "wall_s", number)
     kind = "interval" if ends else ""
     if not ends and row["repeats"] > 1:

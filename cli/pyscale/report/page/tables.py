@@ -25,14 +25,7 @@ from pyscale.report.page.values import (
 )
 from pyscale.report.palette import PARTS
 from pyscale.report.results import Results
-from pyscale.wording import (
-    ABSENT,
-    INVALID,
-    growth,
-    phase,
-    ratio,
-    seconds,
-)
+from pyscale.wording import ABSENT, INVALID, growth, phase, ratio, seconds
 
 OF = CONFIGURATIONS
 

@@ -9,7 +9,7 @@ from pyscale.analysis.flags import flags_of, flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
 from pyscale.analysis.trust import Basis, Trusted, judged
-from pyscale.report import laws, sentences
+from pyscale.report import sentences
 from pyscale.report.answered import answers
 from pyscale.report.dictionary import labels
 from pyscale.report.page.values import Row
@@ -71,7 +71,6 @@ def section(results: Results) -> Section | None:
                 folded=there(tables.of_ranks(every_rank)),
                 is_on_page_alone=len(every_rank) > MOST_RANKS,
             ),
-            *laws.of_ranks(findings.laws, names),
         ),
         short=there(tables.short(rows)),
         narrow=3,

@@ -11,7 +11,7 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.ranks.components import COMPUTED, Knee
 from pyscale.analysis.ranks.reconstruct import AGREES, DIFFERS, NOT_COMPARED, ReconstructFindings
 from pyscale.analysis.trust import GRAVE, Basis, Trusted, judged
-from pyscale.report import laws, sentences
+from pyscale.report import sentences
 from pyscale.report.answered import answers
 from pyscale.report.page.values import RECONSTRUCTIONS, Row
 from pyscale.report.ranks import reconstructtables as tables
@@ -53,10 +53,7 @@ def section(results: Results) -> Section | None:
         subject="which component scales",
         ran=f"reconstruction of {plural(len(names), 'image')} {trials_of(points)}",
         answered=tuple(_answered(points, findings, configurations)),
-        blocks=(
-            Block(tables=there(*shown)),
-            *laws.of_ranks(findings.laws, names),
-        ),
+        blocks=(Block(tables=there(*shown)),),
         short=there(tables.short(points)),
         narrow=4,
         advises=True,
@@ -112,7 +109,6 @@ def trust_in(own: Sequence[Row], knee: Knee, fastest: Row, of_trials: Sequence[s
 
 
 def _known(own: Sequence[Row], knee: Knee, fastest: Row) -> Row:
-    """Everything that the template words."""
     known, at = timed(own), {row["workers"]: row for row in own}
     limited, base = at[knee.limited["workers"]], knee.base["workers"]
     # Of the fastest, or where that is the baseline of the next.

@@ -51,7 +51,6 @@ def source_of(
 def _elsewhere(
     reference: Reference, side: Side | MachineSide, named: str = "", place: int | None = None
 ) -> Source:
-    """Make a column of what others measured."""
     year = f", {reference.measured}" if reference.measured else ""
     return Source(
         Column(

@@ -52,7 +52,6 @@ def viewer(found: SideBySide) -> Viewer:
 
 
 def _keys(times: pl.DataFrame) -> list[Key]:
-    """What names the rows of the viewer, in order."""
     order = {part: place for place, part in enumerate((None, *PARTS))}
     several = times["stage"].drop_nulls().n_unique() > 1
     held = (

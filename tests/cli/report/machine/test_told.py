@@ -7,7 +7,6 @@ import pytest
 
 from madeupmachine import made_up
 from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.report.machine import section as told
 from pyscale.report.machine.bench import benches
 from pyscale.report.machine.section import section, trust_in_tests
 from refusals import assert_said
@@ -29,11 +28,6 @@ def three():
 def bench(one):
     (found,) = benches(one.of(MachineFindings))
     return found
-
-
-def test_small_stacks_are_told_in_megabytes(bench):
-    rows = [row | {"amount": 6.56e6} for row in bench.rows]
-    assert_said(*told.scale(replace(bench, rows=rows)))
 
 
 def test_a_wrong_result_is_not_to_be_trusted(three):
