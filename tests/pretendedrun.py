@@ -134,10 +134,11 @@ class _Pretended:
         steps = [("windows", self._trial.window_tasks)]
         steps += [(task, (task,)) for task in self._trial.tasks[len(self._trial.windows) :]]
         for name, tasks in steps:
-            submitted = self._event("submitted", self._now)
+            events.append(self._event("submitted", self._now))
             ended = [self._task(task, lane) for lane, task in enumerate(tasks)]
-            jobs = tuple(f"{self._random.randint(1, 99999)}_{lane}" for _, lane, _ in ended)
-            events.append(submitted.model_copy(update={"job_ids": jobs}))
+            for _ in ended:
+                # Numbers of jobs once: what is drawn after them stays as stored results have it.
+                self._random.randint(1, 99999)
             if name == "windows":
                 self._nodes(1 + max(lane for _, lane, _ in ended) // LANES_A_NODE)
             self._now = max(end for _, _, end in ended) + timedelta(seconds=0.5)

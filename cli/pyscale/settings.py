@@ -26,10 +26,10 @@ from pydantic_settings import (
 
 from pyscale.analysis.spending import Prices
 from pyscale.errors import UserError
-from pyscale.planning.stopping import percent_of, seconds_of
 from pyscale.planning.suite import GridValue
 from pyscale.resources import shipped
 from pyscale.tomlfile import parsed
+from pyscale.wording import percent_of, seconds_of
 from pyscale_stages.contract import Device
 from pyscale_stages.wording import did_you_mean, first_problem
 

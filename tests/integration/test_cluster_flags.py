@@ -66,7 +66,6 @@ def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(pyscale, lab
     "flags",
     [
         ("--site", "plan"),
-        ("--site", "nowhere.toml"),
         ("--repeats", "6", "--cache", "cold"),
         ("--only", "contcat"),
         ("--runtime", "apptainer"),
@@ -83,11 +82,3 @@ def test_what_cannot_be_written_is_refused_and_leaves_no_folder(
     line = ("run", "labels", "--data", labels, *workers, *flags, "--emit", "new")
     assert_refused(pyscale(*line))
     assert not (home / "new").exists()
-
-
-def test_a_folder_with_something_in_it_is_refused_before_anything_is_fetched(pyscale, labels, home):
-    (home / "mine").mkdir()
-    (home / "mine" / "notes").touch()
-    answer = pyscale("run", "labels", "--data", "no-such-data", "--emit", "mine")
-    assert_refused(answer)
-    assert [path.name for path in (home / "mine").iterdir()] == ["notes"]

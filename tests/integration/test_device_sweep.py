@@ -3,8 +3,6 @@
 Two threads against one are compared as a GPU is with a CPU: the same suite with another `versus`.
 """
 
-import re
-
 import polars as pl
 import pytest
 
@@ -100,27 +98,6 @@ def test_masks_of_both_are_set_beside_each_other_without_a_verdict(points):
 def test_crops_are_compared_with_the_same_crop_of_the_truth(points):
     assert points["quality"].null_count() == 0
     assert points.filter(length_px=224)["quality"].min() > 0.7
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--grid", "length_px=96,4096"), r"4096"),
-        (("--grid", "lenght_px=96"), r"length_px"),
-        (("--grid", "length_px=96,ninety"), r"ninety"),
-        (("--device", "cuda"), r"cuda"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_in_a_sentence_before_anything_runs(
-    pyscale, folder, arguments, said, run, monkeypatch
-):
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("PYSCALE_DATA_FOLDER", str(folder / "data"))
-    done = pyscale("run", "threads.toml", "--data", "cells", *arguments)
-    assert done.code == 2
-    assert re.search(said, done.err)
-    assert "Traceback" not in done.err
-    assert list((folder / "runs").iterdir()) == [run.path]
 
 
 @pytest.fixture(scope="module")

@@ -211,12 +211,7 @@ def test_tiles_of_an_image_become_one_image_at_every_n(succeeds, home, few):
 
 WRONG = [
     (*STEP, "--split", "tiles"),
-    ("pipeline", *STEP),
-    ("--split", "files"),
-    ("--step", "a {inptu} {output}"),
-    (*STEP, "--merge", "frame"),
     ("--step", "no-such {input} {output}"),
-    ("--step", f"{sys.executable} nosuch.py {{input}} {{output}}"),
     (*STEP, "--runtime", "apptainer"),
     (*STEP, "--split", "none", "--scaling", "weak"),
     (*STEP, "--image", "absent.sif"),

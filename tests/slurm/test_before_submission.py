@@ -67,14 +67,6 @@ GPUS = ("--device", "cuda")
         ((), '[request]\noptions = ["--partition=night"]\n', "invalid partition specified: night"),
         ((), '[request]\noptions = ["--account=other"]\n', "Invalid account"),
         ((), "[request]\nmemory_gib = 4000\n", "change --mem-per-cpu"),
-        ((), "[request]\ncpus = 64\nmemory_gib = 1\n", r"--cpus-per-task=64 "),
-        ((), '[request]\noptions = ["--constraint=avx9"]\n', "Invalid feature specification"),
-        ((), '[request]\noptions = ["--reservation=spring"]\n', "Requested reservation is invalid"),
-        (
-            (),
-            '[request]\noptions = ["--array=0-3"]\n',
-            "pyscale sets --array itself: leave --array=0-3 out",
-        ),
         (
             GPUS,
             '[request]\noptions = ["--partition=gpu"]\ngpus = 3\n',
@@ -83,10 +75,7 @@ GPUS = ("--device", "cuda")
         (GPUS, '[request]\noptions = ["--gpus-per-task=a100:{gpus}"]\n', "a100"),
         (("--workers", "12"), SMALL, "--ntasks=12 "),
     ],
-    ids=[
-        *("partition", "account", "memory", "cores", "constraint", "reservation"),
-        *("array", "GPUs", "type of GPU", "nodes"),
-    ],
+    ids=["partition", "account", "memory", "GPUs", "type of GPU", "nodes"],
 )
 def test_what_the_cluster_has_not_or_does_not_allow_is_refused(refused, flags, site, sentence):
     assert re.search(sentence, refused(*flags, site=site))

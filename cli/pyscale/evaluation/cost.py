@@ -11,7 +11,6 @@ from pyscale.analysis.spending import Prices
 from pyscale.executors.submission import asked_by_window, steps_asked
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
-from pyscale.planning.stopping import seconds_of
 from pyscale.progress.course import usual_s
 from pyscale.sbatch.held import (
     SHORTEST_MIN,
@@ -20,6 +19,7 @@ from pyscale.sbatch.held import (
     held_trials,
     limit_of,
 )
+from pyscale.wording import seconds_of
 from pyscale_stages.contract import Record
 
 NodeCores = Callable[[str | None], int | None]

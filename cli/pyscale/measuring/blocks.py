@@ -8,13 +8,13 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.errors import UserError
 from pyscale.evaluation.results import results_of
 from pyscale.planning.plan import Plan, Trial
-from pyscale.planning.stopping import percent_of, seconds_of
 from pyscale.planning.sweep import Scaled, Sweep, block_order
 from pyscale.progress.course import Course
 from pyscale.progress.statusview import duration
 from pyscale.report.results import Results
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
+from pyscale.wording import percent_of, seconds_of
 from pyscale_stages.wording import plural
 
 FEWEST = 2

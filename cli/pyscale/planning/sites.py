@@ -213,8 +213,8 @@ class Site(Record):
     modules: tuple[Word, ...] = Field((), description="Modules that every job loads after them")
     scratch: InQuotes | None = Field(
         None,
-        description="Folder on the node's own disk, as the node's shell knows it: $TMPDIR; "
-        "absent leaves files where they are",
+        description="Folder for temporary files on the node's own disk, as the node's shell knows "
+        "it: $TMPDIR",
     )
     binds: tuple[InQuotes, ...] = Field(
         (), description="Further paths of the node that images see, read-only"

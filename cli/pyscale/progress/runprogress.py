@@ -10,11 +10,11 @@ from rich.text import Text
 
 from pyscale.console import Console
 from pyscale.planning.plan import Plan, Trial
-from pyscale.planning.stopping import seconds_of
 from pyscale.progress.course import BEGINNINGS, ENDS, Course, usual_s
 from pyscale.progress.statusview import duration, said
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event
+from pyscale.wording import seconds_of
 
 SHOWN = {
     "trial_failed",

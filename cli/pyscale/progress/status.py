@@ -125,7 +125,8 @@ class StatusReader:
             state = "queued" if is_alive(plan.queue, allocations[-1].job_id) else "interrupted"
         self._unreadable = {}
         # Where Slurm is silent a job may still live.
-        worked_off = attended or any(one.state != "ended" for one in allocations)
+        living = plan.site is not None and any(one.state != "ended" for one in allocations)
+        worked_off = attended or living
         trials = tuple(self._trials(ends, worked_off=worked_off))
         remaining = [trial for trial in plan.trials if trial.id not in ends]
         return RunStatus(

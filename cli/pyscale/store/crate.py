@@ -7,7 +7,6 @@ which recommendations do not hold for a run.
 from __future__ import annotations
 
 import json
-import mimetypes
 from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -43,6 +42,11 @@ _FILES = {
     PROVENANCE_FILE: "What was frozen when the run began: checksums of its input, and the code",
     MANIFEST_FILE: "What ran, where and from what: versions, checksums, and the whole hardware",
     **{FILES[name]: f"Table: {rows}" for name, (rows, _) in TABLES.items()},
+}
+_FORMATS = {
+    ".json": "application/json",
+    ".jsonl": "application/jsonl",
+    ".parquet": "application/vnd.apache.parquet",
 }
 _FOLDERS = {
     "report/": ("Report", "Answers, tables of configurations, charts and figures"),
@@ -214,11 +218,10 @@ def _describe(crate: ROCrate, identity: str, kind: str, **properties: Any) -> En
 
 def _add_file(crate: ROCrate, run: RunFolder, part: str, what: str, **properties: object) -> Entity:
     """Describe a file of the run's folder."""
-    media = mimetypes.guess_type(part)[0] or "application/octet-stream"
     described = {
         "name": Path(part).name,
         "description": what,
-        "encodingFormat": media,
+        "encodingFormat": _FORMATS[Path(part).suffix],
         "contentSize": str((run.path / part).stat().st_size),
     }
     return crate.add_file(dest_path=part, properties=described | properties)

@@ -196,13 +196,6 @@ class TestOrder:
         order = [trial.id for trial in trials]
         assert order.index("contact_old-n2-b1") < order.index("contact_new-n2-b1")
 
-    def test_a_run_of_one_version_keeps_the_order_of_its_seed(self, make):
-        order = [trial.id for trial in make(repeats=2, seed=3).trials if trial.block == 2]
-        assert order == [
-            *("register_denoise-n2-b2", "track-n2-b2", "segment-n1-b2", "contact-n2-b2"),
-            *("register_denoise-n1-b2", "segment-n2-b2", "contact-n1-b2", "track-n1-b2"),
-        ]
-
 
 def beside(trials):
     return {trial.id: trial.beside_trial for trial in trials if trial.beside_trial}

@@ -87,8 +87,6 @@ def test_what_links_in_a_folder_of_frames_lead_to_is_seen_inside(tmp_path):
     text = texts_for(load_site("plain"), movie=movie, runtime="apptainer")
     mount = f"--mount type=bind,source={real},destination={real},ro"
     assert mount in text["register_denoise-n1/windows.sbatch"]
-    staged = texts_for(load_site("modules"), movie=movie, runtime="apptainer")
-    assert str(real) not in staged["register_denoise-n1/windows.sbatch"]
 
 
 @pytest.mark.slow

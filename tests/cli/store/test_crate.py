@@ -84,6 +84,7 @@ def test_every_reference_is_resolved_every_term_defined_and_every_file_a_part(me
                 assert int(entity["contentSize"]) == path.stat().st_size
     assert {"plan.json", "journal.jsonl", MANIFEST_FILE, "tasks.parquet", "spans.parquet"} <= parts
     assert {"report/", "tasks/"} <= parts
+    assert entities["tasks.parquet"]["encodingFormat"] == "application/vnd.apache.parquet"
 
 
 def test_a_run_is_one_action_that_failed_where_trials_are_not_complete(measured, make, tmp_path):
