@@ -25,7 +25,6 @@ from pyscale.evaluation.run_diff import (
     refuse_twice,
     tests_compared,
 )
-from pyscale.planning.stopping import percent_of
 from pyscale.report.comparison import ComparisonContext, output_remarks, words
 from pyscale.report.comparisonview import Compared, shown
 from pyscale.report.judged import SHOWN, Row, judged, named, reasons
@@ -34,7 +33,7 @@ from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables
-from pyscale.wording import amount
+from pyscale.wording import amount, percent_of
 
 REGRESSION = 1
 """Exit code where a regression was to be found and was."""

@@ -16,7 +16,6 @@ from pyscale.evaluation.results import ReportOptions, cores_of, results_of, resu
 from pyscale.evaluation.runline import experiments_of, next_runs, threads_of
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site, load_site
-from pyscale.planning.stopping import seconds_of
 from pyscale.planning.traits import meets, stands_apart
 from pyscale.progress.status import queue_waits_s
 from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
@@ -33,6 +32,7 @@ from pyscale.settings import load_settings
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
+from pyscale.wording import seconds_of
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import plural
 
