@@ -32,7 +32,8 @@ OF_POINTS = (
 )
 OF_COMPONENTS = (
     *("workers", "baseline_workers", "speedup", "speedup_low", "speedup_high"),
-    *("efficiency", "normalised_efficiency", "seconds", "share", "flags"),
+    *("efficiency", "efficiency_low", "efficiency_high", "normalised_efficiency"),
+    *("seconds", "share", "flags"),
 )
 OF_LOADERS = (
     *("workers", "effective_slides", "on_front", "keeps_diversity", "consumed_per_s"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from pyscale.analysis.grid.findings import GridFindings
@@ -153,6 +154,17 @@ def of_reconstructions(results: Results) -> Iterator[Chart | None]:
         is_aside=True,
     )
     yield marks.chart([marks.level("datum.workers / datum.baseline_workers")])
+    efficient = replace(
+        marks,
+        id="componentefficiency",
+        title="Efficiency of each component over ranks",
+        note=f"{OF_TRIALS}' speedups over N/N0; dashed: ideal.",
+        axis=("Efficiency",) * 2,
+        dataset="components",
+        value="efficiency",
+        scale="linear",
+    )
+    yield efficient.chart([efficient.level("1")])
     yield bars(
         "componentshares",
         "What an iteration consists of",

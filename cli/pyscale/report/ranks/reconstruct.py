@@ -58,7 +58,7 @@ def section(results: Results) -> Section | None:
         narrow=4,
         advises=True,
         note="N: ranks, which share the operators and the tiles of one image.",
-        figures=("components", "componentshares"),
+        figures=("components", "componentefficiency", "componentshares"),
         scales=("linear", "log"),
         published=beside(
             results.beside.get(findings.kind, ()),
