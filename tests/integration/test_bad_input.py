@@ -101,6 +101,6 @@ def test_a_stage_that_refuses_its_input_fails_its_trial_in_one_sentence(pyscale,
     answer = pyscale("run", "labels", "--data", home / "blank.ome.tif", *options)
     assert answer.code == 1
     assert "contact-n1-b1 failed: " in answer.err
-    assert "empty" in answer.err
+    assert "no frame of blank.ome.tif has a label" in answer.err
     assert "Traceback" not in answer.err
     assert "1 of 1 trials are not complete" in answer.err
