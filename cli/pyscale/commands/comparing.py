@@ -164,7 +164,8 @@ def _refuse_other_work(
     for stage, workers, work, other in other_work(base_trials, new_trials).head(1).iter_rows():
         raise UserError(
             f"{stage} at N = {workers} did {amount(work)} in {base} and {amount(other)} in {new} "
-            "(frames, or px along a patch or an image), so their wall times are those of different work: measure both with as much for each N"
+            "(frames, or px along a patch or an image), so their wall times are those of different "
+            "work: measure both with as much for each N"
         )
 
 
