@@ -1,5 +1,3 @@
-"""The stage as one rank runs it, from parameters to record."""
-
 import numpy as np
 import pytest
 import torch
@@ -35,7 +33,6 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(folder):
-    """One run, which most tests look at."""
     return reconstructed(folder / "alone")
 
 

@@ -34,7 +34,6 @@ a frame.
 
 
 def run_stage(cellpose4, folder, frames, *more, program=("-m", "pyscale_stages")):
-    """Segment frames; what is left lies in the folder."""
     write_movie(folder / "movie.ome.tif", frames, "TYX")
     movie, out = folder / "movie.ome.tif", folder / "out"
     line = (*program, "segment", "run", "--input", movie, "--output", out, *more)
