@@ -1,5 +1,3 @@
-"""What the node adds to the start of a container, and takes away after it."""
-
 import os
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""A step that an absent controller did not start is started again, and not seen as failed."""
-
 import os
 import sys
 

@@ -1,5 +1,3 @@
-"""A run is extended: what it has stays, and what is added is random, whole and comparable."""
-
 from collections import defaultdict
 
 import pytest
