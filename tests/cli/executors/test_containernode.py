@@ -48,21 +48,6 @@ def test_the_gpus_of_the_node_decide_the_option(tmp_path, monkeypatch, devices, 
     assert options == {option}
 
 
-def test_scratch_is_the_tasks_own_and_goes_with_it(node_scratch):
-    with (
-        pytest.raises(ZeroDivisionError),
-        prepared(ORDER, {}) as first,
-        prepared(ORDER, {}) as second,
-    ):
-        folders = {Path(e["APPTAINER_WORKDIR"]) for e in (first, second)}
-        assert len(folders) == 2
-        for folder in folders:
-            assert folder.parent == node_scratch
-            (folder / "kernel").touch()
-        raise ZeroDivisionError
-    assert list(node_scratch.iterdir()) == []
-
-
 def test_scratch_of_killed_launchers_is_found_with_its_session(node_scratch):
     mine, theirs = Path("/runs/20260317T114224Z-k3f9"), Path("/runs/20260317T114224Z-aaaa")
     with prepared(ORDER | {"scratch_prefix": scratch_prefix(mine)}, {}) as environment:

@@ -1,5 +1,4 @@
 import os
-import signal
 
 import pytest
 
@@ -89,15 +88,6 @@ def test_a_controller_that_stays_away_is_asked_ten_times_in_five_minutes(
     (silent,) = [event.detail for event in heard if event.kind == "slurm_silent"]
     assert "Socket timed out on send/recv operation" in silent
     assert read_allocations(run.path).job_ids == ()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_between_two_tries_a_signal_ends_it_at_once(refusing, run, monkeypatch, number):
-    called = refusing(TIMED_OUT)
-    monkeypatch.setattr(absence, "wait", lambda _pause_s: signal.raise_signal(number))
-    with pytest.raises(KeyboardInterrupt):
-        Holder(run, lambda _event: None).begin()
-    assert called() == 1
 
 
 JOBS = "[ -e {calls} ] && printf '\\03617\\037CANCELLED\\037n1\\037N/A\\037None\\n'"
