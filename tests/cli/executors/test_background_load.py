@@ -1,6 +1,3 @@
-"""What else runs on the machine is seen, and what this process started is not."""
-
-import os
 import subprocess
 from contextlib import ExitStack, contextmanager
 from statistics import median
@@ -79,9 +76,3 @@ def test_processes_that_name_the_runs_folder_are_left_out(tmp_path, monkeypatch)
             return look_around(besides=another).runnable - of_others
 
         assert median(more_beside_another() for _ in range(LOOKS)) >= SPINNERS // 2
-
-
-def test_the_machine_is_named_with_all_its_processors():
-    seen = look_around()
-    assert seen.node
-    assert seen.cores == os.cpu_count()

@@ -1,5 +1,3 @@
-"""What the node adds to the start of a container, and takes away after it."""
-
 import os
 from pathlib import Path
 
@@ -48,21 +46,6 @@ def test_the_gpus_of_the_node_decide_the_option(tmp_path, monkeypatch, devices, 
     with prepared(ORDER | {"gpu": True}, {}) as environment:
         options = {name for name in ("NV", "ROCM") if f"APPTAINER_{name}" in environment}
     assert options == {option}
-
-
-def test_scratch_is_the_tasks_own_and_goes_with_it(node_scratch):
-    with (
-        pytest.raises(ZeroDivisionError),
-        prepared(ORDER, {}) as first,
-        prepared(ORDER, {}) as second,
-    ):
-        folders = {Path(e["APPTAINER_WORKDIR"]) for e in (first, second)}
-        assert len(folders) == 2
-        for folder in folders:
-            assert folder.parent == node_scratch
-            (folder / "kernel").touch()
-        raise ZeroDivisionError
-    assert list(node_scratch.iterdir()) == []
 
 
 def test_scratch_of_killed_launchers_is_found_with_its_session(node_scratch):

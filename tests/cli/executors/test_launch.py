@@ -45,8 +45,6 @@ Order = Callable[..., Path]
 
 @pytest.fixture
 def order(tmp_path):
-    """Order a Python program as a task; return its folder."""
-
     def write(name="w0", program=SAYS_SO, **options):
         folder = tmp_path / "tasks" / "trial" / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -59,7 +57,6 @@ def order(tmp_path):
 
 
 def launch(*folders, tokens=None, program=LAUNCH, env=None):
-    """Start the launcher of tasks and wait for it; return what it said."""
     tokens = tokens or [folder.name for folder in folders]
     named = [word for task in zip(folders, tokens, strict=True) for word in task]
     outside = {k: v for k, v in os.environ.items() if not k.startswith("SLURM")}

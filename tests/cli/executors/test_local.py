@@ -69,8 +69,6 @@ def batch_of(orders, at_once=None, submitted=lambda _jobs: None, threads=1, **tr
 
 @pytest.fixture
 def run(executor, tasks):
-    """Run one task to its end; return its folder."""
-
     def one(program, **env):
         executor.run(batch_of({tasks / "task": python(program, **env)}))
         return tasks / "task"
@@ -80,7 +78,6 @@ def run(executor, tasks):
 
 @pytest.fixture
 def start(executor):
-    """Run a batch while the test goes on."""
     with ThreadPoolExecutor() as pool:
         yield lambda batch: pool.submit(executor.run, batch)
         executor.end_all()
@@ -110,7 +107,6 @@ def lives(pid):
 
 
 def wait_until_ready(folder):
-    """Return when the program of a task has said that it runs."""
     wait_until_it_says(folder)
     return launched(folder)
 

@@ -1,5 +1,3 @@
-"""Inputs are brought to the asked page-cache state, and nothing is claimed without proof."""
-
 import os
 from pathlib import Path
 
@@ -20,15 +18,6 @@ def file(tmp_path):
     return path
 
 
-def test_a_cold_input_has_no_page_in_memory(file):
-    assert pagecache.warm(file).resident_bytes == 1 << 20
-    cache = bring_inputs_to("cold", [file])
-    assert cache.state == "verified-cold"
-    assert pagecache.probe(file).resident_bytes == 0
-    (eviction,) = cache.evictions
-    assert eviction.before.resident_bytes == 1 << 20
-
-
 def test_a_warm_input_lies_in_memory_as_a_whole_and_asis_changes_nothing(file):
     pagecache.evict(file)
     cache = bring_inputs_to("asis", [file])
@@ -36,12 +25,6 @@ def test_a_warm_input_lies_in_memory_as_a_whole_and_asis_changes_nothing(file):
     assert cache.files[0].resident_bytes == 0
     assert bring_inputs_to("warm", [file]).state == "warm"
     assert pagecache.probe(file).resident_bytes == 1 << 20
-
-
-def test_a_folder_stands_for_its_files(file):
-    (file.parent / "more").write_bytes(b"x" * 5000)
-    found = [eviction.path.name for eviction in bring_inputs_to("cold", [file.parent]).evictions]
-    assert found == ["more", "pixels"]
 
 
 def test_one_file_without_proof_speaks_for_all(file):

@@ -1,5 +1,3 @@
-"""Why a step ended, by what srun says."""
-
 import pytest
 
 from pyscale.executors.stepends import Step

@@ -1,5 +1,3 @@
-"""What is submitted: the site's words, pyscale's own terms, and the script that sbatch is given."""
-
 import os
 import shutil
 import subprocess

@@ -1,5 +1,3 @@
-"""Waiting ends when a task has ended, by its record or because its job is gone."""
-
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor

@@ -1,5 +1,3 @@
-"""Outputs of two points of a grid are set beside each other, and neither is wrong for it."""
-
 import pytest
 
 from mockexecutor import MockEnd, MockExecutor

@@ -1,8 +1,4 @@
-"""A run with a record that is wrong is told whole, but for that trial, which is named."""
-
 import json
-from collections.abc import Callable
-from typing import Any
 
 import polars as pl
 import pytest
@@ -19,7 +15,6 @@ from refusals import refused
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 
-Damage = Callable[[dict[str, Any]], object]
 TRIAL, RESULT = "contact-n2-b1", "tasks/contact-n2-b1/w0/result.json"
 WRONG = {
     "'wall_s'": lambda record: record.update(wall_s=-5),

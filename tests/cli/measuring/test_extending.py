@@ -1,5 +1,3 @@
-"""A run is extended: what it has stays, and what is added is random, whole and comparable."""
-
 from collections import defaultdict
 
 import pytest
@@ -11,7 +9,6 @@ from pyscale.errors import UserError
 from pyscale.evaluation.runline import repeat_line
 from pyscale.measuring.blocks import extended
 from pyscale.planning.ownstep import step_asked_for
-from pyscale.progress.status import StatusReader
 from pyscale.store import provenance
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import changed_code, read_provenance
@@ -76,17 +73,6 @@ def test_added_blocks_are_random_and_the_same_for_the_same_seed(make):
     assert orders(0) == orders(0)
     assert orders(0) != orders(1)
     assert len({tuple(order) for order in orders(0)}) > 1
-
-
-@pytest.mark.slow
-def test_an_extended_run_measures_what_is_new_alone(run):
-    executor, before = MockExecutor(), run.plan
-    measured_by(run, executor)
-    run.replace_plan(extended(before, 3))
-    assert StatusReader(run).state() == "incomplete"
-    again = measured_by(RunFolder(run.path), executor)
-    assert again == [trial.id for trial in added(before, run.plan)]
-    assert StatusReader(run).state() == "complete"
 
 
 def test_an_interrupted_run_is_extended_and_finished(run):

@@ -179,7 +179,6 @@ def acting(acts):
 
 
 def until_whole(run, acts):
-    """Carry a run out, and resume it until it is complete."""
     retries = run.plan.settings["retries"]
     for _ in range(42):
         executor = on_a_cluster(acting(acts))

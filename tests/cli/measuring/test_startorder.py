@@ -1,5 +1,3 @@
-"""The window that should take longest starts first."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -45,7 +45,6 @@ def _read(number, slower):
 
 @pytest.fixture
 def said(pyscale, monkeypatch):
-    """Run a command that draws no figures."""
     monkeypatch.setattr("pyscale.report.write.write_figures", lambda *_, **_widths: [])
     return pyscale
 

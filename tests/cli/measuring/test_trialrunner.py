@@ -1,5 +1,3 @@
-"""Trials run in order, are tried again, resumed and skipped as they should be."""
-
 import itertools
 import multiprocessing
 import os
@@ -19,7 +17,6 @@ from mockruns import (
     done_run,
     events_of,
     failing,
-    killed_at,
     result_of,
     site,
 )
@@ -234,7 +231,6 @@ def test_stages_whose_input_is_missing_are_skipped_with_the_reason(run):
 class TestResuming:
     @pytest.fixture
     def left(self, run):
-        """A run of which one trial failed."""
         carry_out(run, failing("track-n2-b1", "w0"))
         return run
 
@@ -249,17 +245,6 @@ class TestResuming:
         with refused(UserError):
             carry_out(left, executor)
         assert executor.started == []
-
-    @pytest.mark.parametrize(
-        ("task", "repeated"),
-        [("w1", ["w0", "w1", "merge", "check"]), ("merge", ["merge", "check"])],
-    )
-    def test_never_repeats_a_timed_part_that_is_complete(self, run, task, repeated):
-        killed_at(run, "contact-n2-b2", task)
-        again = MockExecutor()
-        assert carry_out(run, again) == ()
-        assert started_of(again, "contact-n2-b2") == repeated
-        assert run.attempts(run.plan.trial("contact-n2-b2")) == 1, "an interruption is no failure"
 
 
 def killed_after(calls, run):

@@ -1,5 +1,3 @@
-"""A grid unfolds into entries: their names, parameters and what they are set beside."""
-
 import pytest
 
 from pyscale.errors import UserError

@@ -1,5 +1,3 @@
-"""What a task asks of Slurm: in the words of the site, and enough."""
-
 import pytest
 
 from mockruns import site
@@ -36,7 +34,6 @@ def test_what_a_site_says_of_the_threads_of_a_core_is_left_to_it(own):
 
 
 def having(*options, **request):
-    """A site with options of sbatch of its own."""
     return site(request=request | {"options": options})
 
 

@@ -1,5 +1,3 @@
-"""Entries of a suite that measure on datasets of their own."""
-
 from dataclasses import replace
 
 import numpy as np
@@ -49,7 +47,6 @@ def suite(tmp_path):
 
 @pytest.fixture
 def few(tmp_path):
-    """Two frames, with the truth of a synthetic movie."""
     truth = tmp_path / "few" / "truth"
     (truth / "camera").mkdir(parents=True)
     for file in (tmp_path / "few" / "few.ome.tif", truth / "camera" / "labels_ch0.ome.tif"):
@@ -60,7 +57,6 @@ def few(tmp_path):
 
 @pytest.fixture
 def planned(suite, make_of):
-    """Plan it with this for its own dataset."""
     return lambda few, *workers: make_of(
         suite, workers or (1, 2), repeats=1, own_data={"few.ome.tif": few}
     )

@@ -1,5 +1,3 @@
-"""A step on the command line becomes a suite, and that the command line again."""
-
 from pathlib import Path
 
 import pytest

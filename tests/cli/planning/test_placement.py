@@ -1,5 +1,3 @@
-"""Workers get cores of their own, and it is said where they cannot."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

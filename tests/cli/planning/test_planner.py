@@ -1,5 +1,3 @@
-"""A plan: the parameters and windows of its trials, and what it refuses."""
-
 from dataclasses import replace
 
 import pytest
@@ -117,10 +115,6 @@ class TestOfAGrid:
         plan = sweep({"length_px": [4, 96]}, dataset=small, only=("segment_4px_cpu",))
         assert {t.params["length_px"] for t in plan.trials} == {4}
 
-    def test_more_workers_than_have_frames_are_refused(self, sweep):
-        with refused(UserError):
-            sweep(workers=(1, 9))
-
 
 @pytest.mark.parametrize(("own_frames", "counts"), [("", {1, 2, 4, 8}), (3, {1, 2})])
 def test_without_worker_counts_no_more_are_measured_than_the_movie_has_frames_for(
@@ -152,7 +146,6 @@ def test_what_cannot_be_is_refused(make, changes):
 
 @pytest.fixture
 def planned(tmp_path, monkeypatch):
-    """Plan what is named of the suite reconstruct, on some numbers of ranks."""
     monkeypatch.chdir(tmp_path)
 
     def plan(only, workers, **flags):

@@ -45,7 +45,6 @@ every_suite = pytest.mark.parametrize("suite", ENTRIES)
 
 @pytest.fixture
 def slides(tmp_path):
-    """A folder of four files that are called like slides."""
     folder = tmp_path / "slides"
     folder.mkdir()
     for number in range(4):
@@ -294,7 +293,7 @@ def test_what_the_node_can_do_is_measured_once_beside_it(planned, suite):
     assert [trial.id for trial in plan.trials[: len(machine)]] == machine
     assert Sweep.of(plan) == Sweep.without_frames(plan.suite.data, (2,))
     assert plan.entries_that(stands_apart) == plan.entries_that(measures_alone) | {ENTRIES[suite]}
-    assert "--with-system" in repeat_line(plan)
+    assert_said(repeat_line(plan))
 
 
 def test_it_is_examined_without_looking_for_data():
@@ -307,12 +306,7 @@ def test_it_is_examined_without_looking_for_data():
 class TestFinished:
     @pytest.fixture
     def done(self, planned, tmp_path):
-        """The run of a suite, when its tasks have ended."""
         return lambda suite: carried_out(planned(suite), tmp_path)
-
-    @every_suite
-    def test_the_line_that_repeats_it_has_its_flags_and_no_others(self, planned, suite):
-        assert_said(repeat_line(planned(suite)))
 
     @every_suite
     def test_no_reference_is_made_of_it_and_nothing_advised_where_it_measured_nothing(

@@ -77,7 +77,6 @@ def test_an_objective_has_no_meaning_for_them(made, pyscale):
 
 @pytest.fixture(scope="module")
 def unlike(tmp_path_factory):
-    """A run that loaded patches, and one that reconstructed."""
     return [make(tmp_path_factory.mktemp("unlike"), name) for name, make in KINDS.items()]
 
 

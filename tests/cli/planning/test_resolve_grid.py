@@ -1,5 +1,3 @@
-"""What of a suite's grid is measured where, and what --with-system adds."""
-
 import pytest
 
 from pyscale.errors import UserError

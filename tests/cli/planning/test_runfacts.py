@@ -1,5 +1,3 @@
-"""What two runs were measured on, with and how, beside each other."""
-
 import pytest
 
 from pyscale.planning.runfacts import Differing, differences, differing, facts
@@ -36,8 +34,6 @@ def manifest(stamp=STAMP, **changes):
 
 @pytest.fixture
 def told(make):
-    """Facts of a run of the whole pipeline with this manifest and these settings."""
-
     def told(own, nodes=("node1",), **settings):
         plan = make(**settings)
         return facts(plan, own, nodes, set(plan.suite.stages))

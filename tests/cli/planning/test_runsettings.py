@@ -17,7 +17,6 @@ from refusals import refused
 
 @pytest.fixture(autouse=True)
 def _nothing_of_ones_own(tmp_path, monkeypatch):
-    """Work where there is no pyscale.toml."""
     monkeypatch.chdir(tmp_path)
 
 

@@ -1,5 +1,3 @@
-"""Sites: the shipped ones are sound, and a wrong one is refused with a sentence."""
-
 import pytest
 
 from pyscale.errors import UserError

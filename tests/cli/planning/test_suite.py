@@ -1,12 +1,9 @@
-"""Suites are read from files, and refused in one sentence."""
-
 import math
 
 import pytest
 
 from pyscale.errors import UserError
 from pyscale.planning.suite import load_suite, suite_names
-from pyscale.planning.traits import has_own_work, measures_alone, meets, shares_result
 from refusals import refused
 
 
@@ -17,19 +14,11 @@ def test_every_shipped_suite_loads_under_its_own_name(name):
 
 @pytest.fixture
 def own(tmp_path):
-    """Write a suite of one's own; its path."""
-
     def write(text):
         (tmp_path / "own.toml").write_text(text)
         return str(tmp_path / "own.toml")
 
     return write
-
-
-def test_an_entry_runs_the_stage_it_names():
-    suite = load_suite("pipeline_two_channels")
-    assert suite.stage_name("segment_ch1") == "segment"
-    assert suite.stage_name("contact") == "contact"
 
 
 def entry(name, **inputs):
@@ -91,23 +80,6 @@ def test_a_wrong_suite_is_one_sentence(own, text):
 def test_a_suite_has_a_name_that_tables_can_hold(own, name):
     with refused(UserError):
         load_suite(own(f'name = "{name}"\nsummary = "mine"\nstages = {{}}\n'))
-
-
-def test_what_an_entry_does_is_known_by_its_stage():
-    pipeline, system = load_suite("pipeline"), load_suite("system")
-    loader, reconstruct = load_suite("loader"), load_suite("reconstruct")
-    assert system.entries_that(measures_alone) == {"storage", "decompress", "kernels"}
-    assert not pipeline.entries_that(measures_alone) | loader.entries_that(measures_alone)
-    assert loader.entries_that(has_own_work) == loader.entries_that(meets) == {"loader"}
-    assert not pipeline.entries_that(meets) | reconstruct.entries_that(has_own_work)
-    assert reconstruct.entries_that(shares_result) == {
-        "colour_deblur",
-        "tomography_2d",
-        "tomography_3d",
-    }
-    assert reconstruct.entries_that(meets) == reconstruct.entries_that(shares_result)
-    assert loader.entries_that(shares_result) == frozenset()
-    assert not reconstruct.reads_data
 
 
 def test_the_published_suite_has_its_24_configurations():

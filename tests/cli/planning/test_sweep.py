@@ -1,5 +1,3 @@
-"""What N workers are given of a movie, in strong and in weak scaling, and the order of trials."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -25,8 +25,6 @@ from refusals import assert_said, refused
 
 @pytest.fixture
 def system(tmp_path):
-    """Plan the storage and decompress entries of the suite system."""
-
     def plan(workers=(1, 3), **flags):
         settings = settings_for("system", {"runs_folder": tmp_path / "runs", **flags})
         return make_plan(
@@ -98,8 +96,6 @@ def test_a_run_of_it_has_no_input_and_tells_its_folder(system, tmp_path):
 
 @pytest.fixture
 def beside(make_of):
-    """Plan the labels suite with what --with-system adds."""
-
     def plan(**changes):
         settings = settings_for("labels", {"with_system": True})
         suite = with_system(load_suite("labels"), settings, None)

@@ -11,7 +11,6 @@ from stagetasks import run_verb
 
 @pytest.fixture
 def movie(tmp_path):
-    """A movie of labels."""
     return write_moving_squares(tmp_path / "labels.ome.tif")
 
 
@@ -51,7 +50,6 @@ class Steps:
         )
 
     def done(self, *given, **keys):
-        """The same, which must succeed."""
         result = self(*given, **keys)
         assert result.status == "done", result.error
         return result
@@ -74,5 +72,4 @@ class Steps:
 
 @pytest.fixture
 def step(tmp_path, movie):
-    """Run steps in a folder."""
     return Steps(tmp_path, movie)

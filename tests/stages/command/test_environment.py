@@ -1,5 +1,3 @@
-"""What is recorded of the environment of a step."""
-
 import json
 import os
 import sys
@@ -18,7 +16,6 @@ from refusals import refused
 
 @pytest.fixture
 def environment(tmp_path):
-    """An environment with a package of Python and one of conda."""
     prefix = tmp_path / "environment"
     package = prefix / "lib/python3.12/site-packages/scikit_image-0.25.2.dist-info"
     for folder in (prefix / "bin", prefix / "conda-meta", package):

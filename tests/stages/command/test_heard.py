@@ -1,5 +1,3 @@
-"""Phases of a command, from what it says, what it tells and what is seen of it."""
-
 import pytest
 
 from pyscale_stages.command.heard import Heard

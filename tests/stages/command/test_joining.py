@@ -1,9 +1,7 @@
 import sys
 
-import numpy as np
 import polars as pl
 import pytest
-import tifffile
 
 from refusals import assert_held
 
@@ -27,12 +25,6 @@ for frame in range(*map(int, sys.argv[3:])):
 WINDOWS = ((0, 3), (3, 4), (4, 6))
 
 
-def test_frames_are_joined_to_the_whole_movie(step, movie, tmp_path):
-    step.merged(tmp_path, WINDOWS, FRAMES)
-    joined = tifffile.imread(tmp_path / "merged" / "output.tif")
-    assert np.array_equal(joined, tifffile.imread(movie))
-
-
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tsv"])
 def test_tables_are_appended_and_frames_counted_on(step, tmp_path, name):
     step.merged(tmp_path, WINDOWS, ROWS, output=name, offset="frame")
@@ -40,13 +32,6 @@ def test_tables_are_appended_and_frames_counted_on(step, tmp_path, name):
     # The first window found nothing.
     assert table["frame"].to_list() == [3, 4, 5]
     assert table["size"].to_list() == [1.5, 2.0, 2.5]
-
-
-def test_folders_are_joined(step, tmp_path):
-    step.merged(tmp_path, WINDOWS, FILES, output="crops")
-    assert {path.name for path in (tmp_path / "merged" / "crops").iterdir()} == {
-        f"{frame}.txt" for frame in range(6)
-    }
 
 
 def test_a_command_of_ones_own_joins(step, tmp_path):

@@ -1,5 +1,3 @@
-"""Ranks of a step: each a task, found by each other, and ended by the first that fails."""
-
 import sys
 
 import pytest

@@ -1,5 +1,3 @@
-"""What becomes of a program that does what it should, and of one that does not."""
-
 import os
 from itertools import pairwise
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Tiles of an image: cut, given to a program one by one, and put together again."""
-
 import numpy as np
 import polars as pl
 import pytest
@@ -54,16 +52,6 @@ def test_tiles_become_the_image_again_without_their_margins(
     joined = tifffile.imread(tmp_path / "merged" / "output.tif")
     assert np.array_equal(joined, tifffile.imread(movie))
     assert joined.dtype == np.uint16
-
-
-@pytest.mark.slow
-def test_one_worker_leaves_the_same_image_as_several(step, movie, tmp_path):
-    step.merged(tmp_path, WINDOWS, CROPS, REGION, **TILED)
-    alone = step.done(CROPS, REGION, frames=(0, 4), **TILED)
-    assert alone.counters.frames == 4
-    out = tmp_path / "out"
-    assert (out / "output.tif").read_bytes() == (tmp_path / "merged/output.tif").read_bytes()
-    assert not (out / "tiles").exists()
 
 
 def test_rows_and_files_of_tiles_are_joined_in_their_order(step, tmp_path):

@@ -1,5 +1,3 @@
-"""Small sizes, a bench to prepare one test on, and the stage."""
-
 import pytest
 import torch
 
@@ -22,8 +20,6 @@ def clock():
 
 @pytest.fixture
 def make_bench(tmp_path):
-    """Make a bench on the processor, of small sizes but for those that are given."""
-
     def make(*, seed=0, device="cpu", **params):
         sizes = KernelParams(**(SMALL["kernels"] | params))
         return Bench(torch.device(device), sizes, seed, tmp_path)
@@ -44,5 +40,4 @@ def done(make_bench, clock):
 
 @pytest.fixture
 def kernels(tmp_path):
-    """The stage with small sizes."""
     return stagetasks.Bench("kernels", tmp_path, **SMALL["kernels"])

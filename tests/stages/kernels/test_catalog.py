@@ -24,11 +24,6 @@ def test_tests_have_names_of_their_own_by_which_they_are_chosen():
         chosen(("fsc_tigt",))
 
 
-def test_every_test_says_how_much_it_does():
-    params = KernelParams()
-    assert [kernel.name for kernel in KERNELS if not kernel.amount(params) > 0] == []
-
-
 @pytest.mark.parametrize("tag", get_args(Bottleneck))
 def test_on_a_processor_no_test_depends_on_a_gpu(tag):
     assert bottleneck_on("cpu", tag) not in {"gpu", "gpu_memory", "pcie"}

@@ -25,18 +25,6 @@ def test_every_combination_finds_the_true_poses_and_rebuilds_the_object(done, cl
     assert list(clock.steps) == (STEPS if how.threads == "single" else [])
 
 
-@pytest.mark.parametrize("kernel", ["linear10", "linear20"])
-def test_place_and_threads_do_not_change_the_result(done, kernel):
-    alike = [
-        how
-        for how in COMBINATIONS
-        if (how.kernel, how.assignment, how.symmetry) == (kernel, "max", "C1")
-    ]
-    volumes = [done(engine.prepare, how=how)[1].volume for how in alike]
-    assert len(volumes) == 4
-    assert all(np.allclose(volumes[0], volume, atol=1e-5) for volume in volumes)
-
-
 @pytest.mark.parametrize(
     ("assignment", "symmetry", "times"), [("max", "C1", 1), ("marg", "C1", 1), ("max", "D7", 14)]
 )

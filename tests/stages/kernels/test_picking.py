@@ -10,7 +10,6 @@ CPU = torch.device("cpu")
 
 
 def scores_of(image, templates):
-    """Normalised cross-correlation by the functions of the test."""
     size = image.shape[-1]
     mask = picking.disc(templates.shape[-1], CPU)
     there = image - image.mean()

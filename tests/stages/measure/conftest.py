@@ -45,7 +45,6 @@ def frames(disk):
 
 @pytest.fixture
 def in_memory_folder(missing):
-    """A folder on tmpfs."""
     if not Path("/dev/shm").is_dir():
         missing("tmpfs", "mount one at /dev/shm")
     folder = Path(tempfile.mkdtemp(prefix="pyscale-", dir="/dev/shm"))
@@ -81,7 +80,6 @@ def as_reader(missing):
 
 @pytest.fixture
 def mounted(disk):
-    """Mount something and unmount it afterwards."""
     points = []
 
     def mount(*arguments):

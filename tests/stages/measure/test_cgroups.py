@@ -20,7 +20,6 @@ def write(file, text):
 
 @pytest.fixture
 def version_2(tmp_path):
-    """A process in /job/step of a version 2 hierarchy."""
     proc, mount = tmp_path / "proc", tmp_path / "cgroup"
     write(proc / "cgroup", "0::/job/step")
     write(proc / "mountinfo", f"31 23 0:28 / {mount} rw,nosuid shared:9 - cgroup2 cgroup2 rw")

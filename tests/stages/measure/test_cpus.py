@@ -1,5 +1,3 @@
-"""Which CPUs a process may keep busy."""
-
 import os
 
 import pytest

@@ -1,5 +1,3 @@
-"""What a path lies on, without names of hosts or people."""
-
 from pyscale_stages.measure.mounts import filesystem_of
 
 

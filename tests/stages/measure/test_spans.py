@@ -1,5 +1,3 @@
-"""Spans add up to the time that passed, however they are nested."""
-
 import time
 from itertools import pairwise
 

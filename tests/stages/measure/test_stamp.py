@@ -1,5 +1,3 @@
-"""The stamp: what it holds, and what it must never hold."""
-
 import json
 import os
 import resource

@@ -1,5 +1,3 @@
-"""Outputs of the stage, without computing them, and what one rank has to compute with."""
-
 import time
 
 import pytest
@@ -58,5 +56,4 @@ def write_output(tmp_path):
 
 @pytest.fixture
 def bench(tmp_path):
-    """The stage."""
     return Bench("reconstruct", tmp_path, **SMALL)

@@ -17,8 +17,6 @@ def image():
 
 @pytest.fixture
 def compare(write_output, bench):
-    """Check an image of two ranks against that of one."""
-
     def compared(reference, other):
         one = write_output("one", reference, **TILES)
         return bench.agreement(one, write_output("two", other, 0, 2, **TILES), **TILES)

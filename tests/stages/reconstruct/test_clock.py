@@ -1,5 +1,3 @@
-"""The clock of components."""
-
 import time
 
 import pytest

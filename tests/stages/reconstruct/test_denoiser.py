@@ -1,5 +1,3 @@
-"""The network and its weights."""
-
 import io
 
 import pytest
@@ -62,7 +60,6 @@ def state(**given):
 
 
 def whole(held):
-    """What torch writes."""
     file = io.BytesIO()
     torch.save(held, file)
     return file.getvalue()

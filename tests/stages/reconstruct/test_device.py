@@ -1,5 +1,3 @@
-"""What ranks compute on, and which may compute together."""
-
 import re
 
 import pytest

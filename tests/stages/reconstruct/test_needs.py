@@ -1,5 +1,3 @@
-"""What the doctor tries of the stage."""
-
 import json
 from io import StringIO
 

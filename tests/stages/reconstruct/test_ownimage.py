@@ -1,5 +1,3 @@
-"""How large the image is, and an image of the user's own."""
-
 import imagecodecs
 import numpy as np
 import pytest

@@ -1,5 +1,3 @@
-"""Images that are reconstructed."""
-
 import math
 
 import pytest

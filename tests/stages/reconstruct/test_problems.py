@@ -1,5 +1,3 @@
-"""Operators and measurements of the three problems."""
-
 import math
 from importlib.util import find_spec
 from typing import get_args
@@ -32,20 +30,6 @@ def small(name, seed=0, **others):
 
 def dot(a, b):
     return float((a.double() * b.double()).sum())
-
-
-@pytest.mark.parametrize(
-    ("name", "shape", "tiled"),
-    [
-        ("colour_deblur", (3, 32, 32), (-2, -1)),
-        ("tomography_2d", (1, 32, 32), (-2, -1)),
-        ("tomography_3d", (1, 32, 32, 32), (-3, -2, -1)),
-    ],
-)
-def test_a_problem_says_what_its_image_is(name, shape, tiled):
-    problem = small(name)
-    assert (problem.shape, problem.tiling_dims, problem.operators) == (shape, tiled, 3)
-    assert problem.image.shape == (1, *shape)
 
 
 @pytest.mark.parametrize("name", ALL_PROBLEMS)
@@ -98,13 +82,6 @@ def test_angles_are_shared_out_in_order_and_evenly(name, whole):
     assert [len(group) for group in groups] == [3, 3, 4]
     spread = [angle for group in groups for angle in group]
     assert spread == pytest.approx([whole * number / 10 for number in range(10)])
-
-
-def test_a_blur_leaves_an_even_image_as_it_is():
-    even = torch.full((1, 3, 32, 32), 0.5)
-    problem = small("colour_deblur")
-    for index in some(range(problem.operators)):
-        torch.testing.assert_close(problem.operator(index, "cpu").A(even), even)
 
 
 # torch of AMD calls its devices cuda too, and has no CUDA.

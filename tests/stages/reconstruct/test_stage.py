@@ -1,5 +1,3 @@
-"""The stage as one rank runs it, from parameters to record."""
-
 import numpy as np
 import pytest
 import torch
@@ -7,7 +5,6 @@ import torch
 import startedranks
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.group import Group
-from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.iterate import timed_iterations
 from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruct.params import ReconstructParams
@@ -35,7 +32,6 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(folder):
-    """One run, which most tests look at."""
     return reconstructed(folder / "alone")
 
 
@@ -83,18 +79,6 @@ def test_quality_and_objective_are_those_of_the_image_that_is_left(result, folde
     ]
     squares = sum(float(residual.double().square().sum()) for residual in residuals)
     assert record.objective == pytest.approx(squares / 2, rel=1e-3)
-
-
-def test_a_run_with_weights_of_a_file_is_no_mere_timing(folder):
-    file = folder / "own.pth"
-    network = network_of(
-        (3, 32, 32), ReconstructParams.model_validate(SMALL), 1, torch.device("cpu")
-    )
-    torch.save(network.state_dict(), file)
-    tiny = {"size_px": 32, "tile_px": 16, "overlap_px": 8, "iterations": 1}
-    record = reconstructed(folder / "trained", **tiny, weights=str(file)).of(Reconstruction)[0]
-    assert record.weights.startswith("own.pth (")
-    assert not record.timing_only
 
 
 def test_the_same_seed_gives_the_same_bytes(result, folder):

@@ -1,5 +1,3 @@
-"""How an image is cut, beside what the engine and the network really do."""
-
 import numpy as np
 import pytest
 import torch
@@ -79,11 +77,20 @@ def test_the_network_looks_as_far_as_is_said_and_no_farther(blocks):
     assert reach == receptive_field_px(blocks)
 
 
-@pytest.mark.parametrize(("size_px", "tile_px", "overlap_px"), [(256, 128, 56), (200, 136, 0)])
-def test_the_interior_is_what_tiles_cannot_change(size_px, tile_px, overlap_px):
+@pytest.mark.parametrize(
+    ("size_px", "tile_px", "overlap_px", "expected"),
+    [
+        (256, 128, 56, [*range(53, 203)]),
+        # The last tile begins at 64 and gives what the first has not.
+        (200, 136, 0, [*range(53, 83), *range(136, 147)]),
+    ],
+)
+def test_the_interior_is_all_that_tiles_cannot_change(size_px, tile_px, overlap_px, expected):
     given = params(tile_px=tile_px, overlap_px=overlap_px)
     shape = (1, size_px, size_px)
     inside = interior_mask(shape, given)
+    assert inside[np.ix_(expected, expected)].all()
+    assert inside.sum() == len(expected) ** 2
     network = DRUNet(1, 1, (4, 4, 8, 8), 1, pretrained=None).eval()
     image = torch.rand(1, *shape, generator=torch.Generator().manual_seed(0))
     engine = create_strategy(
@@ -97,23 +104,6 @@ def test_the_interior_is_what_tiles_cannot_change(size_px, tile_px, overlap_px):
     share = ((cut - whole).abs() / whole.abs().max())[0, 0].numpy()
     assert share[inside].max() <= 1e-6
     assert share[~inside].max() > 1e-3
-
-
-@pytest.mark.parametrize(
-    ("size_px", "tile_px", "overlap_px", "expected"),
-    [
-        (256, 128, 56, [*range(53, 203)]),
-        # The last tile begins at 64 and gives what the first has not.
-        (200, 136, 0, [*range(53, 83), *range(136, 147)]),
-    ],
-)
-def test_the_interior_has_every_pixel_from_which_the_network_sees_neither_cut_nor_edge(
-    size_px, tile_px, overlap_px, expected
-):
-    assert receptive_field_px(1) == 53
-    inside = interior_mask((1, size_px, size_px), params(tile_px=tile_px, overlap_px=overlap_px))
-    assert inside[np.ix_(expected, expected)].all()
-    assert inside.sum() == len(expected) ** 2
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-"""A drifting specimen with known drift, and the stage."""
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -52,7 +50,6 @@ def drifting_pixels():
 
 @pytest.fixture(scope="session")
 def drifting_movie(tmp_path_factory, drifting_pixels):
-    """The drifting frames as an OME-TIFF with the axes TYX."""
     path = tmp_path_factory.mktemp("drifting") / "movie.ome.tif"
     write_movie(path, drifting_pixels, "TYX")
     return path
@@ -60,7 +57,6 @@ def drifting_movie(tmp_path_factory, drifting_pixels):
 
 @pytest.fixture
 def drift_truth(tmp_path):
-    """The truth folder of `drifting_movie`."""
     folder = tmp_path / "truth"
     folder.mkdir()
     dy, dx = zip(*DRIFT_YX, strict=True)
@@ -79,13 +75,11 @@ def bench(tmp_path):
 
 @pytest.fixture
 def accurate(tmp_path):
-    """The stage without denoising."""
     return Bench("register_denoise", tmp_path, denoiser="none")
 
 
 @pytest.fixture
 def ants_fails(monkeypatch):
-    """ANTs fails at every registration."""
     import ants
 
     def fail(*args, **kwargs):

@@ -5,7 +5,6 @@ from scipy import ndimage
 from pyscale_stages.register_denoise import ants_calls
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import LinearTransform
-from refusals import refused
 
 SHAPE = (96, 128)
 
@@ -108,9 +107,3 @@ def test_an_image_with_negative_values_that_add_up_to_nothing_is_registered(tmp_
         reference - reference.mean(), frame - frame.mean(), RegisterDenoiseParams(), tmp_path
     )
     assert found.linear.ty_px == pytest.approx(3, abs=0.15)
-
-
-@pytest.mark.usefixtures("ants_fails")
-def test_a_failure_of_ants_is_said_as_such(tmp_path, specimen):
-    with refused(ants_calls.RegistrationFailed):
-        ants_calls.register(specimen(SHAPE), specimen(SHAPE), RegisterDenoiseParams(), tmp_path)

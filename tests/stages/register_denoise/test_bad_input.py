@@ -1,5 +1,3 @@
-"""Mistakes a user makes: exit code 2, one sentence, and nothing half-made."""
-
 import sys
 
 import numpy as np

@@ -5,12 +5,10 @@ import pytest
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.register_denoise.ants_calls import Correction
-from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import (
     TRANSFORMS_FILE,
     LinearTransform,
     centre_and_corners,
-    doubts,
     is_doubtful,
     mapped,
     read_transforms,
@@ -76,13 +74,6 @@ def found(correlation=0.9, unmoved=0.6, **linear):
     )
 
 
-def doubts_about(*statuses):
-    rows = [{"frame": 5 + i, "status": status} for i, status in enumerate(statuses)]
-    params = RegisterDenoiseParams(reference_frame=2, channel=1)
-    found = doubts(table_of(rows), params, has_ants=True)
-    return [warning.sentence for warning in found if warning.is_said]
-
-
 @pytest.mark.parametrize(
     ("correction", "doubtful"),
     [
@@ -99,13 +90,3 @@ def doubts_about(*statuses):
 )
 def test_only_a_plausible_drift_that_makes_frames_alike_is_believed(correction, doubtful):
     assert is_doubtful(correction, SHAPE) == doubtful
-
-
-def test_frames_that_were_not_moved_are_named_with_the_reason():
-    assert doubts_about("reference", "registered", "registered", "not_registered") == []
-    (said,) = doubts_about("registered", "constant", "constant")
-    assert said.startswith("2 of 3 frames were not moved")
-    assert "one value everywhere in channel 1" in said
-    (said,) = doubts_about("registered", "doubtful")
-    assert said.startswith("1 of 2 frames were not moved")
-    assert "reference frame 2" in said

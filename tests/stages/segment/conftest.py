@@ -1,5 +1,3 @@
-"""A small synthetic movie, segmented once."""
-
 import os
 from contextlib import contextmanager
 from functools import cache
@@ -37,13 +35,11 @@ def kept_model():
 
 @pytest.fixture(scope="session")
 def movie(tmp_path_factory):
-    """Folder of a movie of two cell types, with its truth."""
     return write_synthetic_movie(tmp_path_factory.mktemp("synth") / "movie", MOVIE)
 
 
 @pytest.fixture(scope="session")
 def frames(movie):
-    """Its file."""
     return movie / "movie.ome.tif"
 
 
@@ -57,13 +53,11 @@ def segmented(frames, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def whole(segmented):
-    """Output folder of all frames of the movie."""
     return segmented[0]
 
 
 @pytest.fixture(scope="session")
 def windows(frames, tmp_path_factory):
-    """Output folders of three uneven windows of the movie."""
     bench = Bench("segment", tmp_path_factory.mktemp("windows"))
     with _kept_model():
         return bench.windows(frames, (0, 2), (2, 3), (3, 5))
@@ -71,7 +65,6 @@ def windows(frames, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def segmenter():
-    """The embedded model, on one thread."""
     # Tests that need no network are collected without torch and Cellpose.
     from pyscale_stages.segment import calls
     from pyscale_stages.segment.models import find_size_weights

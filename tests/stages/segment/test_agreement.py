@@ -1,5 +1,3 @@
-"""How alike two outputs are, and how right one is."""
-
 import sys
 
 import numpy as np
@@ -20,7 +18,6 @@ def squares(*corners, values=None):
 
 
 def lacking(*pixels):
-    """A cell without some of its pixels."""
     labels = squares((0, 0))
     for place in pixels:
         labels[place] = 0

@@ -1,5 +1,3 @@
-"""Input that cannot be used ends with exit code 2 and one sentence."""
-
 import pytest
 import torch
 

@@ -1,5 +1,3 @@
-"""Calls of the model: how many, on what, and what each took."""
-
 import shutil
 import time
 import weakref
@@ -30,8 +28,6 @@ from pyscale_stages.timing import Call
 
 @pytest.fixture
 def run(bench, frames):
-    """Segment frames of the movie; give the task's record."""
-
     def run(**options):
         result = bench.run("run", frames, **{"frames": (0, 1), **options})
         assert result.error is None, result.error

@@ -33,20 +33,6 @@ a frame.
 """
 
 
-def run_stage(cellpose4, folder, frames, *more, program=("-m", "pyscale_stages")):
-    """Segment frames; what is left lies in the folder."""
-    write_movie(folder / "movie.ome.tif", frames, "TYX")
-    movie, out = folder / "movie.ome.tif", folder / "out"
-    line = (*program, "segment", "run", "--input", movie, "--output", out, *more)
-    return subprocess.run(
-        [sys.executable, *map(str, line)],
-        env={**os.environ, "PYTHONPATH": str(cellpose4)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 @pytest.mark.slow
 def test_cellpose_4_labels_the_cells_that_its_network_draws(cellpose4, tmp_path):
     # 64 x 96 pixels are centred in the network's 256 x 256, on a border of tokens.
@@ -55,8 +41,16 @@ def test_cellpose_4_labels_the_cells_that_its_network_draws(cellpose4, tmp_path)
         tmp_path / name for name in ("grid.pt", "params.json", "result.json")
     )
     params.write_text(json.dumps({"model": str(weights)}), encoding="utf-8")
-    options = ("--params", params, "--result", record)
-    done = run_stage(cellpose4, tmp_path, frames, *options, program=("-c", SHALLOW, weights))
+    movie, out = tmp_path / "movie.ome.tif", tmp_path / "out"
+    write_movie(movie, frames, "TYX")
+    words = ("segment", "run", "--input", movie, "--output", out, "--params", params)
+    done = subprocess.run(
+        [sys.executable, "-c", SHALLOW, *map(str, (weights, *words, "--result", record))],
+        env={**os.environ, "PYTHONPATH": str(cellpose4)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     result = TaskResult.model_validate_json(record.read_bytes())
     assert result.versions["cellpose"].startswith("4.")
@@ -66,14 +60,6 @@ def test_cellpose_4_labels_the_cells_that_its_network_draws(cellpose4, tmp_path)
     assert all(seconds > 0 for seconds in call.parts.values()), call.parts
     assert call.wall_s / 2 < sum(call.parts.values()) <= call.wall_s
     assert result.warnings[0].startswith("96 x 64 pixels are less than a tile of the network (256")
-    labels = tifffile.imread(tmp_path / "out" / "labels.ome.tif")
+    labels = tifffile.imread(out / "labels.ome.tif")
     assert labels.max() == (64 // TOKEN_PX) * (96 // TOKEN_PX)
     assert set(np.bincount(labels.ravel())[1:].tolist()) == {36}
-
-
-@pytest.mark.slow
-def test_weights_of_cellpose_3_are_refused_under_cellpose_4(cellpose4, tmp_path):
-    done = run_stage(cellpose4, tmp_path, np.ones((1, 64, 64), np.uint16))
-    assert done.returncode == 2
-    assert "needs Cellpose 3, but 4." in done.stderr
-    assert "pip install cellpose==3." in done.stderr

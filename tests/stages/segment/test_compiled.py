@@ -22,7 +22,6 @@ print(json.dumps({name: [sum(s.cache_hits.values()), sum(s.cache_misses.values()
 
 
 def imported(folder):
-    """Import Cellpose in a process of its own; of each function, the loads and compilations."""
     done = subprocess.run(
         [sys.executable, "-c", IMPORTS],
         env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},

@@ -1,5 +1,3 @@
-"""Objects that a model was not made for are noticed, over all windows together."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -25,7 +23,6 @@ class Trained:
 
 
 def squares(*sides_px, gap_px=5):
-    """Squares in a row."""
     labels = np.zeros((40, sum(sides_px) + gap_px * (len(sides_px) + 1)), np.uint16)
     left = gap_px
     for number, side in enumerate(sides_px, 1):
@@ -35,7 +32,6 @@ def squares(*sides_px, gap_px=5):
 
 
 def codes(*frames, model=None, **params):
-    """Of one window with these frames."""
     doubts = Doubts(SegmentParams.model_validate(params))
     for labels, frame in frames:
         doubts.add(frame, labels, model or Trained())
@@ -43,7 +39,6 @@ def codes(*frames, model=None, **params):
 
 
 def seen(labels):
-    """Labels with the image in which they are bright."""
     return labels, 100 + 900 * (labels > 0).astype(np.float32)
 
 

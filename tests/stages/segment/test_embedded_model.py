@@ -1,18 +1,12 @@
-"""The model that ships with pyscale: small, recorded, and right on what it never saw."""
-
-from itertools import islice
-
-import numpy as np
 import pytest
 import tifffile
 import torch
 
-from atleastone import some
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.segment.models import find_size_weights
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams, embedded_model
 from pyscale_stages.truth.matching import match_cells
-from training.examples import HELD_OUT_SEED, examples, held_out_movies, training_movies
+from training.examples import HELD_OUT_SEED, held_out_movies, training_movies
 from training.train import TrainingRecord, score
 
 
@@ -73,15 +67,6 @@ def test_no_held_out_movie_was_or_can_be_trained_on(training):
     assert max(trained) < HELD_OUT_SEED <= min(training.held_out_seeds.values())
     with pytest.raises(ValueError, match="held out"):
         training_movies(2, HELD_OUT_SEED - 1)
-
-
-@pytest.mark.slow
-def test_a_frame_has_the_same_labels_whatever_was_segmented_before(segmenter):
-    frames = [frame[:160, :160] for frame, _ in islice(examples(held_out_movies()["small"]), 2)]
-    first = [segmenter.segment(frame, SegmentParams()) for frame in frames]
-    again = [segmenter.segment(frame, SegmentParams()) for frame in reversed(frames)]
-    for one, other in some(zip(first, reversed(again), strict=True)):
-        np.testing.assert_array_equal(one, other)
 
 
 def test_torch_got_the_threads_of_the_task(segmenter):

@@ -1,5 +1,3 @@
-"""Label images on their way to a file."""
-
 from dataclasses import replace
 
 import numpy as np
@@ -69,7 +67,6 @@ def test_a_crop_larger_than_the_frame_is_refused_with_both_sizes(frames):
 
 @pytest.fixture
 def cropped(bench, movie, kept_model):
-    """Output folders of two windows of one frame each, both of the middle of 96 pixels."""
     windows = ((0, 1), (1, 2))
     return bench.windows(movie / "movie.ome.tif", *windows, movie_frames=2, length_px=96)
 

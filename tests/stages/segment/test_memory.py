@@ -1,5 +1,3 @@
-"""A frame for which there is no memory is refused before anything is loaded."""
-
 import tracemalloc
 from dataclasses import replace
 from types import SimpleNamespace

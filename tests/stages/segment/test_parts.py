@@ -1,5 +1,3 @@
-"""Where the time of a call goes: each moment in one part, and Cellpose left as it was."""
-
 from importlib import import_module
 from operator import attrgetter
 from types import SimpleNamespace

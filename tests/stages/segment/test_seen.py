@@ -1,5 +1,3 @@
-"""What the camera did not see changes no scale of brightness."""
-
 import numpy as np
 import pytest
 import tifffile

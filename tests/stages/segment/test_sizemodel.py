@@ -1,5 +1,3 @@
-"""Size models: found beside their weights, read without executing anything, and loaded."""
-
 import os
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What a task of the stage leaves: labels, records, and the same at every number of windows."""
-
 import shutil
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Small slides of every kind, made from one picture."""
-
 import cv2
 import numpy as np
 import pytest

@@ -1,5 +1,3 @@
-"""Which reader a slide is given to, and what is said of files that are no slides."""
-
 import cv2
 import numpy as np
 import pytest

@@ -1,5 +1,3 @@
-"""Which slides lie at a path."""
-
 import os
 
 import pytest

@@ -25,7 +25,6 @@ def slides(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """A slide of many tiles."""
     path = tmp_path_factory.mktemp("large") / "slide.svs"
     write_slide(path, SlidesParams(slides=1, height_px=2048, width_px=2048))
     return path

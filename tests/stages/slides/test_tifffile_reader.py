@@ -1,5 +1,3 @@
-"""Tiled TIFF by tifffile: pixels, damage, and what it keeps."""
-
 import numpy as np
 import pytest
 import tifffile
@@ -18,7 +16,6 @@ def _opened(path, reader="tifffile"):
 
 
 def open_tiled_tiff(path):
-    """What the reader itself has to say of a slide."""
     return _opened(path)._slide
 
 

@@ -1,5 +1,3 @@
-"""Whether a JPEG tile is known to be whole."""
-
 import imagecodecs
 import pytest
 

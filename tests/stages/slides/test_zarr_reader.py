@@ -1,5 +1,3 @@
-"""OME-Zarr of both versions, with any of its axes."""
-
 import json
 
 import numpy as np

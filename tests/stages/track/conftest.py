@@ -1,5 +1,3 @@
-"""The stage `track` as a user runs it, and label movies to run it on."""
-
 import numpy as np
 import pytest
 import tifffile

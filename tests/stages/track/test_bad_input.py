@@ -1,5 +1,3 @@
-"""What cannot be tracked ends with exit code 2, one sentence, and no output."""
-
 import numpy as np
 import pytest
 import tifffile

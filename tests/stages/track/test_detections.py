@@ -1,5 +1,3 @@
-"""Detections are the exact centroids of labels."""
-
 import numpy as np
 import pytest
 from scipy import ndimage

@@ -1,5 +1,3 @@
-"""Distances come from the size of the cells, alike in every window, and are said to cut links."""
-
 import json
 import math
 

@@ -1,5 +1,3 @@
-"""Tracks are written in the formats of other tools, complete and without a contradiction."""
-
 import shutil
 import time
 from xml.etree import ElementTree as ET

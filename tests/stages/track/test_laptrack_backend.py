@@ -1,5 +1,3 @@
-"""laptrack links what moves little, and only that."""
-
 from dataclasses import replace
 
 import numpy as np

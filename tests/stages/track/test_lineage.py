@@ -1,5 +1,3 @@
-"""Tracks are what links make, and links can be had back from tracks."""
-
 import numpy as np
 import pytest
 

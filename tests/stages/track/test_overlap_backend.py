@@ -1,5 +1,3 @@
-"""Cells that cover each other are linked, and what a window does not see changes nothing."""
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""On sparse graphs cells are linked exactly as by laptrack."""
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,5 +1,3 @@
-"""N windows give the tracks of one."""
-
 import json
 from itertools import pairwise
 
@@ -19,7 +17,6 @@ BACKENDS = ("laptrack", "sparse", "overlap")
 
 
 def tracked(bench, labels, n, **params):
-    """Track in n windows and merge them."""
     frames = Movie.open(labels).n_frames
     windows = pairwise(frames * i // n for i in range(n + 1))
     parts = bench.windows(labels, *windows, **params)
@@ -55,7 +52,6 @@ def hela_with_lost_cells(hela_labels, tmp_path):
 
 @pytest.fixture(scope="module", params=BACKENDS)
 def hela_whole(request, hela_start, tmp_path_factory):
-    """Backend and its tracks of the real movie in one window."""
     bench = Bench("track", tmp_path_factory.mktemp("hela"), backend=request.param)
     return request.param, bench.done("run", hela_start)
 
