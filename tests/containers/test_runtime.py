@@ -48,7 +48,7 @@ NO_NETWORK = (
 )
 # Of the moment, of the image's own system, or of the way in which a path is seen.
 OF_THE_MOMENT = {"load_1min", "git_commit", "image_sha256", "gpu_reason"}
-MEMORY_OF_THE_MOMENT = {"available_bytes", "swap_used_bytes"}
+MEMORY_OF_THE_MOMENT = {"available_bytes", "used_bytes", "swap_used_bytes"}
 OF_THE_SYSTEM = {"operating_system", "libc", "python"}
 OF_A_BIND = {"ro", "rw", "nosuid", "nodev"}
 
@@ -471,4 +471,4 @@ def test_a_stage_that_fails_inside_says_why_in_its_own_words(command, tmp_path):
     said = command(*CONTACT, tmp_path / "blank.ome.tif")
     assert said.code == 1
     assert "contact-n1-b1 failed: " in said.err
-    assert "empty" in said.err
+    assert "no frame of blank.ome.tif has a label" in said.err
