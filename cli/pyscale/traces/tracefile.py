@@ -255,9 +255,12 @@ def stage_name(where: str, told: str | None, asked: Asked, advice: str) -> str:
 
 
 def refuse_twice_told(tasks: Iterable[TracedTask]) -> None:
-    """Refuse a task that two files tell of, or one file twice."""
+    """Refuse a task that two files tell of, or one file twice, and one that no table can name."""
     seen: dict[tuple[object, ...], TracedTask] = {}
     for task in tasks:
+        if (why_not := why_no_name(task.name)) is not None:
+            what = f"{task.source} names a task {task.name!r}"
+            raise UserError(f"{what}: {why_not}; correct it there")
         # Without dates, tasks of two files or trials may be two of one name.
         when = (task.start,) if task.start else (task.source, task.trial)
         first = seen.setdefault((task.stage, task.name, *when), task)

@@ -52,11 +52,13 @@ def test_what_cannot_be_one_trace_is_refused_and_no_table_written(sacct, write, 
     none = write(type(sacct)().job("7", state="RUNNING").text, "none.txt")
     nextflow = write(NEXTFLOW, "nextflow.txt")
     twice = write(NEXTFLOW + "1\tSEGMENT\tCOMPLETED\t5s\n", "twice.txt")
+    unnamed = write(NEXTFLOW + "2\tSEGMENT (\x01)\tCOMPLETED\t5s\n", "unnamed.txt")
     snakemake = write(SNAKEMAKE, "snakemake.txt")
     for said, files, options in (
         ("sacct", [one, both], {}),
         ("sacct", [one, nextflow], {}),
         ("nextflow", [twice], {}),
+        ("nextflow", [unnamed], {}),
         ("snakemake", [snakemake], {"workers": "1", "stage": " "}),
         ("sacct", [one], {"workers": "0"}),
         ("sacct", [one], {"workers": "00"}),
