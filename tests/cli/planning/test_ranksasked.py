@@ -1,6 +1,5 @@
 """`pyscale compare` and `advise` of runs of every kind whose wall time says nothing."""
 
-import json
 from functools import cache
 
 import pytest
@@ -42,24 +41,6 @@ def test_a_slower_run_is_a_regression_and_the_other_way_round_is_faster(made, py
     faster = pyscale("compare", new, base, "--fail-on", "regression")
     assert faster.code == 0
     assert "New is faster for every configuration" in faster.text
-
-
-def test_a_run_beside_its_copy_is_the_same(made, pyscale, tmp_path):
-    base, alike = made("a1b2"), made("alike")
-    values = json.loads(pyscale("compare", base, alike, "--json").out)["judged"]
-    assert {row["verdict"] for row in values} == {"same"}
-    assert all(row["ratio_low"] <= row["ratio"] <= row["ratio_high"] for row in values)
-    page = page_of(tmp_path, base, alike)
-    assert "New is the same within 5 % for every configuration" in page
-    assert "no stage and N in common" not in page
-
-
-def test_too_few_trials_give_no_verdict_and_no_regression_can_be_found(made, pyscale):
-    runs = made("few", repeats=2), made("also-few", repeats=2)
-    answer = pyscale("compare", *runs, "--fail-on", "regression")
-    assert_refused(answer)
-    said = pyscale("compare", *runs).text
-    assert "Not enough data for any configuration, see --repeats." in said
 
 
 def test_other_work_is_refused_by_what_differs_and_its_page_says_so(kind, made, pyscale, tmp_path):
