@@ -21,7 +21,10 @@ def lengths_of(params: ReconstructParams) -> tuple[int, ...]:
         if params.problem == "tomography_3d":
             return (params.size_px,) * 3
         return params.height_px or params.size_px, params.size_px
-    movie = _opened(params.image, params)
+    return _cropped(_opened(params.image, params), params)
+
+
+def _cropped(movie: Movie, params: ReconstructParams) -> tuple[int, ...]:
     found: tuple[int, ...] = movie.shape_yx
     if params.problem == "tomography_3d":
         found = (movie.n_frames, *found)
@@ -41,7 +44,8 @@ def lengths_of(params: ReconstructParams) -> tuple[int, ...]:
 def own_image(params: ReconstructParams) -> Pixels:
     """Read the image, (channels, *lengths), as shares of its largest value."""
     assert params.image is not None
-    lengths, movie = lengths_of(params), _opened(params.image, params)
+    movie = _opened(params.image, params)
+    lengths = _cropped(movie, params)
     if params.problem == "tomography_3d":
         pixels = movie.read(0, lengths[0], channel=0)[None]
     elif params.problem == "tomography_2d":
@@ -49,9 +53,10 @@ def own_image(params: ReconstructParams) -> Pixels:
     else:
         pixels = movie.read(0, 1)[0]
     pixels = pixels[(slice(None), *(slice(length) for length in lengths))].astype(np.float32)
-    if not pixels.max() > pixels.min():
+    darkest, brightest = min(pixels.min(), 0), pixels.max()
+    if not brightest > pixels.min():
         raise BadInput(f"{params.image} has one value everywhere, so nothing can be seen in it")
-    return np.asarray((pixels - min(pixels.min(), 0)) / (pixels.max() - min(pixels.min(), 0)))
+    return np.asarray((pixels - darkest) / (brightest - darkest))
 
 
 def _opened(path: Path, params: ReconstructParams) -> Movie:

@@ -12,12 +12,11 @@ from pyscale_stages.errors import BadInput, said_by
 from pyscale_stages.movieformats.codecs import HEADER_BYTES, MovieFormat
 from pyscale_stages.storage.book import FileSet
 from pyscale_stages.storage.reading import Piece, Reader
-from pyscale_stages.storage.testfiles import Stack, checksum
+from pyscale_stages.storage.testfiles import Stack, checksums
 
 OWN = "own_particle"
 FORMATS: dict[str, MovieFormat] = {".tif": "tiff", ".tiff": "tiff", ".eer": "eer", ".mrc": "mrc"}
 STACK = ".mrcs"
-_BLOCK_BYTES = 1 << 20
 
 
 def own_files(folder: Path | None) -> tuple[dict[MovieFormat, FileSet], dict[str, Stack]]:
@@ -42,13 +41,8 @@ def own_files(folder: Path | None) -> tuple[dict[MovieFormat, FileSet], dict[str
             f"own_data {folder} holds no movie ({', '.join(FORMATS)}) and no particle stack "
             f"({STACK}): name a folder that does"
         )
-    found = {kind: FileSet(folder, tuple(own), _checksums(own)) for kind, own in movies.items()}
+    found = {kind: FileSet(folder, tuple(own), checksums(own)) for kind, own in movies.items()}
     return found, {OWN: _stack(folder, stacks)} if stacks else {}
-
-
-def _checksums(files: list[Path]) -> tuple[int, ...]:
-    reader = Reader(_BLOCK_BYTES)
-    return tuple(checksum(reader, path, _BLOCK_BYTES) for path in files)
 
 
 def _stack(folder: Path, files: list[Path]) -> Stack:
@@ -65,7 +59,7 @@ def _stack(folder: Path, files: list[Path]) -> Stack:
     return Stack(
         folder=folder,
         files=tuple(files),
-        crc32=_checksums(files),
+        crc32=checksums(files),
         pieces=tuple(pieces),
         piece_crc32=np.array(crc32, np.uint32),
     )

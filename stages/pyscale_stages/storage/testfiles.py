@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,8 +110,13 @@ def write_movies(book: Book, folder: Path, kind: MovieFormat) -> FileSet:
         # Each movie is another one: a filesystem that finds equal files must find none.
         frames = counting_frames(camera, book.task.spec.seed + number)
         codec.write(path, map(codec.prepare, frames))
+    return FileSet(folder, files, checksums(files))
+
+
+def checksums(files: Iterable[Path]) -> tuple[int, ...]:
+    """CRC-32 of each file, as it is now."""
     reader = Reader(_BLOCK_BYTES)
-    return FileSet(folder, files, tuple(checksum(reader, path, _BLOCK_BYTES) for path in files))
+    return tuple(checksum(reader, path, _BLOCK_BYTES) for path in files)
 
 
 def checksum(reader: Reader, path: Path, block_bytes: int) -> int:
