@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -54,7 +53,11 @@ def linked(slides: Sequence[Path], name: str, data_folder: Path) -> Path:
         if true.suffix.lower() == ".mrxs":
             link.with_suffix("").symlink_to(true.with_suffix(""))
     made.chmod(0o755)
-    # Another pyscale may have made it meanwhile.
-    with suppress(OSError):
+    try:
         made.rename(folder)
+    except OSError:
+        shutil.rmtree(made)
+        # Another pyscale may have made it meanwhile.
+        if not folder.is_dir():
+            raise
     return folder
