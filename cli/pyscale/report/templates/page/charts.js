@@ -7,7 +7,7 @@
   const STYLE = `
     .chart-note, .chart-summary { font-size: .8125rem; line-height: 1.45; color: var(--chart-quiet); margin: .5rem 0 0; max-width: 70ch; }
     .chart-summary { color: var(--chart-ink); margin: .25rem 0 .75rem; }
-    .chart-panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 11.5rem), 1fr)); gap: 1.25rem; margin-top: .5rem; }
+    .chart-panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 8rem), 1fr)); gap: 1rem; margin-top: .5rem; }
     .chart-panels.wide { grid-template-columns: minmax(0, 1fr); }
     .chart-panel[hidden] { display: none; }
     .chart-panel > p { font-size: .875rem; font-weight: 600; margin: 0 0 .5rem; color: var(--chart-ink); overflow-wrap: anywhere; }
