@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -32,6 +33,12 @@ class KernelParams(StageParams):
     gpus: int | None = Field(
         None, ge=1, description="GPUs to test, one after another; None uses all that torch sees"
     )
+    cache_folder: Path | None = Field(
+        None,
+        description="Folder of a cache device, as a local SSD, from which the tests disk_* read "
+        "particles; None takes the node's scratch folder (TMPDIR) where that lies on a disk with "
+        "another filesystem, else the measured folder",
+    )
     map_px: int = Field(
         96, ge=32, multiple_of=2, description="Edge of the half maps of FSC and filter choice"
     )
@@ -52,6 +59,11 @@ class KernelParams(StageParams):
         1 << 28, ge=1 << 12, description="Largest transfer; the smallest is 4 KiB"
     )
     allocation_bytes: int = Field(1 << 26, ge=1 << 12, description="Memory allocated and freed")
+
+    @property
+    def particle_bytes(self) -> int:
+        """Size of all particle images, in single precision."""
+        return self.particles * self.particle_px**2 * 4
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> KernelParams:

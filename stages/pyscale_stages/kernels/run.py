@@ -24,7 +24,7 @@ from pyscale_stages.kernels.work import (
     Work,
     bottleneck_on,
 )
-from pyscale_stages.machine.place import in_words, place_of, scratch_folder
+from pyscale_stages.machine.place import cache_of, in_words, place_of, scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
@@ -36,15 +36,19 @@ def run(task: Task[KernelParams]) -> None:
     params = task.params
     kernels = chosen(params.tests)
     place = place_of(task)
+    cache, _ = cache_of(task, place, params.cache_folder, params.particle_bytes)
+    source = cache or place
     with task.span("model_load"):
         found = devices(task.spec.device, wanted=params.gpus, threads=task.spec.threads)
     names = names_of(found)
     task.versions |= {f"device_{index}": name for index, name in enumerate(names) if name}
     pairs = list(product(zip(found, names, strict=True), kernels))
-    with in_words(place, LOWER):
+    with in_words(source, LOWER):
         for (device, name), kernel in task.progress(pairs, len(pairs), "testing the machine"):
             more = {"threads": float(task.spec.threads)} if device.type == "cpu" else {}
-            for timing in _timings(task, place, device, kernel):
+            if kernel.bottleneck == "storage":
+                more["from_cache_folder"] = float(source is cache)
+            for timing in _timings(task, source, device, kernel):
                 details = {**more, **timing.details}
                 task.add_sample(timing.model_copy(update={"device": name, "details": details}))
             if device.type != "cpu":
@@ -57,7 +61,7 @@ def run(task: Task[KernelParams]) -> None:
 
 
 def _timings(
-    task: Task[KernelParams], place: Path, device: torch.device, kernel: Kernel
+    task: Task[KernelParams], source: Path, device: torch.device, kernel: Kernel
 ) -> Iterator[Timing]:
     """All timings of one test on one device, or the one that says why there is none."""
     # A processor has no other memory than the host's.
@@ -66,7 +70,7 @@ def _timings(
         return
     repeat = 0
     try:
-        with scratch_folder(place, task.stage.name, task.warn) as scratch:
+        with scratch_folder(source, task.stage.name, task.warn) as scratch:
             # Inputs are made instead of read.
             with task.span("read"):
                 work = kernel.prepare(Bench(device, task.params, task.spec.seed, scratch))

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from pyscale_stages.contract import Resources, Stage
+from pyscale_stages.contract import Resources, Stage, Surroundings
 from pyscale_stages.declaration import Image
 from pyscale_stages.kernels.params import KernelParams, method
 from pyscale_stages.libraries import OF_EXTRA, SCIPY
 from pyscale_stages.registry import later, place
 from pyscale_stages.timing import TIMINGS, Timing
+
+
+def surroundings(params: KernelParams) -> Surroundings:
+    """The cache folder, which an image must be given to write into."""
+    cache = params.cache_folder
+    return Surroundings(written=() if cache is None else (cache.expanduser(),))
+
 
 STAGE = Stage(
     name="kernels",
@@ -30,7 +37,7 @@ STAGE = Stage(
     image=Image((*OF_EXTRA["kernels"], SCIPY), cuda=()),
     modules=("torch", "scipy.ndimage", "polars"),
     folders=("machine",),
-    # Of all particle images, in single precision.
-    room_bytes=lambda params: params.particles * params.particle_px**2 * 4,
+    room_bytes=lambda params: params.particle_bytes,
+    surroundings=surroundings,
     work="each",
 )

@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from pyscale_stages.wording import size_in_words
 
 SPARE_SHARE = 0.05
 """Room that is wanted beyond the files: a full filesystem is slow, and its blocks are whole."""
+IN_MEMORY = {"tmpfs", "ramfs", "hugetlbfs"}
+"""Filesystems whose files lie in memory."""
 _GIVE = "name another one, as in --input place=FOLDER"
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, how a batch system ends a task, and a closed terminal."""
@@ -45,6 +48,33 @@ def ready(folder: Path, what: str, give: str = _GIVE) -> Path:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise BadInput(f"{what} {folder} is not writable: {give}")
     return folder
+
+
+def cache_of(
+    task: Task, place: Path, given: Path | None, needed_bytes: int
+) -> tuple[Path | None, str]:
+    """Folder of a cache device: the one given, else the node's scratch; or why there is none."""
+    key = f"cache_folder of stages.{task.stage.name}"
+    scratch = Path(tempfile.gettempdir())
+    cache = scratch if given is None else ready(given, "the cache_folder", f"name another {key}")
+    one_filesystem = cache.stat().st_dev == place.stat().st_dev
+    if given is None:
+        why_not = ""
+        if one_filesystem:
+            why_not = "lies on the filesystem that is measured"
+        elif filesystem_of(scratch).fs_type in IN_MEMORY:
+            why_not = "lies in memory"
+        elif shutil.disk_usage(scratch).free < with_spare(needed_bytes):
+            why_not = f"has not the room of {size_in_words(with_spare(needed_bytes))}"
+        if why_not:
+            return None, f"the node's scratch folder (TMPDIR) {why_not}: name a {key}"
+    elif one_filesystem:
+        task.warn(
+            "cache_folder lies on the filesystem of the place, so no second one is measured",
+            "one-filesystem",
+        )
+    task.versions |= filesystem_versions(cache, "cache")
+    return cache, ""
 
 
 def with_spare(n_bytes: int) -> int:

@@ -44,8 +44,9 @@ class StorageParams(StageParams):
     particle_files: int = Field(10, ge=1, description="Files of the particle stack")
     cache_folder: Path | None = Field(
         None,
-        description="Folder, often of a local SSD, that the stack is also copied to and read from; "
-        "None omits that test",
+        description="Folder of a cache device, as a local SSD, that the stack is also copied to "
+        "and read from; None takes the node's scratch folder (TMPDIR) where that lies on a disk "
+        "with another filesystem",
     )
     own_data: Path | None = Field(
         None,

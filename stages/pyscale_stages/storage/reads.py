@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import StageError
+from pyscale_stages.machine.place import IN_MEMORY
 from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.storage.book import (
     Book,
@@ -23,8 +24,6 @@ from pyscale_stages.storage.book import (
 )
 from pyscale_stages.storage.reading import ALIGNMENT_BYTES, Piece, Reader
 from pyscale_stages.storage.testfiles import Stack, checksum
-
-IN_MEMORY = {"tmpfs", "ramfs", "hugetlbfs"}
 
 
 class DamagedRead(StageError):  # noqa: N818 - named for what it says

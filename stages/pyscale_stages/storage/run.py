@@ -21,10 +21,9 @@ from pyscale_stages.atomic import flush_to_disk
 from pyscale_stages.errors import BadInput
 from pyscale_stages.machine import timingtable
 from pyscale_stages.machine.place import (
-    filesystem_versions,
+    cache_of,
     in_words,
     place_of,
-    ready,
     refuse_lack_of_space,
     scratch_folder,
 )
@@ -49,7 +48,6 @@ from pyscale_stages.storage.testfiles import Stack, write_movies, write_stack
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
 
-NO_CACHE = "no cache_folder was given under stages.storage"
 COPY = "particle_cache_copy"
 Reads = Callable[[Book, Case, Stack], None]
 BY_ORDER: dict[Order, Reads] = {"sequential": read_sequentially, "random": read_at_random}
@@ -67,6 +65,8 @@ class Bench:
     """Work folder in the measured place."""
     cache: Path | None
     """Work folder in the cache folder."""
+    no_cache: str
+    """Why there is none, in words."""
     movies: dict[MovieFormat, FileSet]
     stacks: dict[str, Stack] = field(default_factory=dict)
     """The stack of this repeat: as `particle` in the place, as `cache` its copy, as `own` the
@@ -79,9 +79,14 @@ def run(task: Task[StorageParams]) -> None:
     """Do every test as often as asked and write what was timed, with its proofs."""
     params = task.params
     book = Book(task, params)
-    place, cache = _folders(task, params)
+    place = place_of(task)
+    cache, no_cache = cache_of(task, place, params.cache_folder, params.stack_bytes)
+    needed = {place: room_bytes(params)}
+    if cache is not None:
+        needed[cache] = needed.get(cache, 0) + params.stack_bytes
+    refuse_lack_of_space(needed, LOWER)
     _refuse_no_drop(params)
-    _describe(book, place, cache)
+    _tell_scale(task, params)
     scratch = partial(scratch_folder, stage=task.stage.name, warn=task.warn)
     with ExitStack() as stack:
         stack.enter_context(in_words(place, LOWER))
@@ -94,24 +99,11 @@ def run(task: Task[StorageParams]) -> None:
                 for kind in task.progress(kinds, len(kinds), "writing movies")
             }
             own, own_stack = own_files(params.own_data)
-        bench = Bench(book, folder, cache_folder, movies, own_stack, own)
+        bench = Bench(book, folder, cache_folder, no_cache, movies, own_stack, own)
         tests = [test for repeat in range(params.repeats) for test in _tests_of(bench, repeat)]
         for test in task.progress(tests, len(tests), "measuring storage"):
             test()
     write_results(task, timings_table(task.of(Timing)), {RESIDENCY: residency_table(book.proofs)})
-
-
-def _folders(task: Task, params: StorageParams) -> tuple[Path, Path | None]:
-    """The place and the cache folder, with room for what will be written."""
-    place = place_of(task)
-    needed = {place: room_bytes(params)}
-    cache = None
-    if params.cache_folder is not None:
-        give = "name another cache_folder of stages.storage"
-        cache = ready(params.cache_folder, "the cache_folder", give)
-        needed[cache] = needed.get(cache, 0) + params.stack_bytes
-    refuse_lack_of_space(needed, LOWER)
-    return place, cache
 
 
 def _refuse_no_drop(params: StorageParams) -> None:
@@ -122,16 +114,8 @@ def _refuse_no_drop(params: StorageParams) -> None:
         )
 
 
-def _describe(book: Book, place: Path, cache: Path | None) -> None:
-    """Say what is measured, and how large it is against CryoSPARC's benchmark."""
-    task, params = book.task, book.params
-    if cache is not None:
-        task.versions |= filesystem_versions(cache, "cache")
-        if cache.stat().st_dev == place.stat().st_dev:
-            task.warn(
-                "cache_folder lies on the filesystem of the place, so no second one is measured",
-                "one-filesystem",
-            )
+def _tell_scale(task: Task, params: StorageParams) -> None:
+    """Say how large the stack is against that of CryoSPARC's benchmark."""
     if params.scale_to_published != 1:
         task.warn(
             f"the particle stack of {params.stack_bytes / 1e9:.3g} GB is "
@@ -178,7 +162,7 @@ def _write(bench: Bench, repeat: int) -> None:
 
 def _copy(bench: Bench, repeat: int) -> None:
     if bench.cache is None:
-        bench.book.add(COPY, None, repeat=repeat, why_not=NO_CACHE, bottleneck="storage")
+        bench.book.add(COPY, None, repeat=repeat, why_not=bench.no_cache, bottleneck="storage")
         return
     with in_words(bench.cache.parent, LOWER):
         original = bench.stacks["particle"]

@@ -7,9 +7,9 @@ import pytest
 from pydantic import ValidationError
 
 from pyscale_stages.contract import Surroundings
+from pyscale_stages.registry import load_stage
 from pyscale_stages.storage import params, reads, testfiles
 from pyscale_stages.storage.params import StorageParams
-from pyscale_stages.storage.stage import STAGE
 from pyscale_stages.storage.testfiles import particles_of
 from pyscale_stages.timing import Timing
 
@@ -129,7 +129,7 @@ def test_with_a_cache_folder_the_copy_is_read_too_and_without_it_is_said_why_not
     assert any("cache_folder lies on the filesystem" in warning for warning in result.warnings)
     (copy,) = (t for t in bench.run("run", modes=["warm"]).of(Timing) if "copy" in t.test)
     assert copy.wall_s is None
-    assert copy.why_not == "no cache_folder was given under stages.storage"
+    assert copy.why_not.startswith("the node's scratch folder (TMPDIR) lies on the filesystem")
 
 
 def test_a_filesystem_that_refuses_direct_reads_is_told_and_the_rest_is_measured(
@@ -183,10 +183,12 @@ def test_sizes_that_cannot_be_are_refused():
         StorageParams(block_bytes=5000)
 
 
-def test_an_image_is_given_the_cache_folder_to_write_into():
-    assert STAGE.surroundings(StorageParams()) == Surroundings()
-    params = StorageParams(cache_folder=Path("scratch"))
-    assert STAGE.surroundings(params) == Surroundings(written=(Path("scratch"),))
+@pytest.mark.parametrize("name", ["storage", "kernels"])
+def test_an_image_is_given_the_cache_folder_to_write_into(name):
+    stage = load_stage(name)
+    assert stage.surroundings(stage.params()) == Surroundings()
+    params = stage.params(cache_folder=Path("scratch"))
+    assert stage.surroundings(params) == Surroundings(written=(Path("scratch"),))
 
 
 def test_proofs_of_the_page_cache_of_two_workers_are_joined_too(bench, place):
