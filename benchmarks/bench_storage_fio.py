@@ -22,14 +22,13 @@ from pyscale.analysis.intervals import median_interval
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.storage.book import Book, Case, prepare
-from pyscale_stages.storage.params import Mode, StorageParams
 from pyscale_stages.storage.reading import ALIGNMENT_BYTES
 from pyscale_stages.storage.reads import (
     random_order,
     read_at_random,
     read_sequentially,
 )
-from pyscale_stages.storage.stage import STAGE
+from pyscale_stages.storage.stage import STAGE, Mode, StorageParams
 from pyscale_stages.storage.testfiles import FILE_NAME, Stack, write_stack
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing

@@ -6,10 +6,9 @@ import mmap
 import os
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,36 +26,29 @@ from pyscale_stages.wording import size_in_words
 SHARED_MEMORY = Path("/dev/shm")
 BLOCK_BYTES = 4 << 20
 """Asked of the kernel by one read."""
+STARTING_S = 60.0
+"""How long threads wait for each other to run."""
 Frame = npt.NDArray[Any]
 Decoder = Callable[[Frame], object]
 """Decodes one frame into given memory, which holds zeros."""
 
 
-@dataclass(frozen=True)
-class Memory:
-    """Room for one file."""
-
-    buffer: mmap.mmap
-    why_not_shared: str
-    """Why it is memory of the process and no file in /dev/shm; nothing where it is one."""
-
-
 @contextmanager
-def memory_for(size_bytes: int, folder: Path = SHARED_MEMORY) -> Iterator[Memory]:
-    """Yield room for a file, without a name in /dev/shm or else in the process, with the reason."""
-    with ExitStack() as stack:
-        try:
-            file = stack.enter_context(TemporaryFile(dir=folder))
+def memory_for(size_bytes: int, folder: Path = SHARED_MEMORY) -> Iterator[mmap.mmap]:
+    """Yield room for a file in /dev/shm, without a name there."""
+    try:
+        with TemporaryFile(dir=folder) as file:
             # Without pages of its own, writing to a full /dev/shm would kill the process.
             os.posix_fallocate(file.fileno(), 0, size_bytes)
-        except OSError as error:
-            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE
-            reason = f"{folder} has no room of {size_in_words(size_bytes)} ({error.strerror})"
-            yield Memory(mmap.mmap(-1, size_bytes, flags=flags), reason)
-        else:
             # Faults would else be counted as decoding.
             flags = mmap.MAP_SHARED | mmap.MAP_POPULATE
-            yield Memory(mmap.mmap(file.fileno(), size_bytes, flags=flags), "")
+            room = mmap.mmap(file.fileno(), size_bytes, flags=flags)
+    except OSError as error:
+        raise ResourceExhausted(
+            f"{folder} has no room of {size_in_words(size_bytes)} for a movie ({error.strerror}): "
+            "free memory there, or measure smaller movies"
+        ) from error
+    yield room
 
 
 def read_into(buffer: mmap.mmap, path: Path) -> None:
@@ -141,47 +133,22 @@ def _packed(decoders: Sequence[Decoder], shape: tuple[int, ...], dtype: np.dtype
 @contextmanager
 def running_threads(count: int) -> Iterator[ThreadPoolExecutor]:
     """Yield threads that run already: starting them is not decoding."""
+    all_run = threading.Barrier(count)
     with ThreadPoolExecutor(count) as pool:
-        all_run = threading.Barrier(count + 1)
-        try:
-            for _ in range(count):
-                pool.submit(all_run.wait)
-            all_run.wait()
-        except BaseException as error:
-            # Also after Ctrl-C, those that wait already must end.
-            all_run.abort()
-            if isinstance(error, RuntimeError):
-                raise ResourceExhausted(
-                    f"{count} threads cannot be started here ({error}): use fewer, or ask for a "
-                    "higher limit of processes"
-                ) from error
-            raise
+        # Those that run do not wait for ever for one that cannot be started.
+        list(pool.map(lambda _: all_run.wait(STARTING_S), range(count)))
         yield pool
 
 
-def decode_all(movie: Packed, room: Frame, pool: ThreadPoolExecutor, threads: int) -> Decoding:
+def decode_all(movie: Packed, room: Frame, pool: ThreadPoolExecutor) -> Decoding:
     """Decode every frame once into `room`, which holds zeros; a free thread takes the next."""
-    todo = deque(range(len(movie.decoders)))
 
-    def work(_worker: int) -> int | None:
-        found = None
-        while todo:
-            try:
-                number = todo.popleft()
-            except IndexError:
-                # Another thread was quicker.
-                break
-            movie.decoders[number](room[number])
-            found = threading.get_ident()
-        return found
+    def decode(number: int) -> int:
+        movie.decoders[number](room[number])
+        return threading.get_ident()
 
-    cpu_s = time.process_time()
-    start = time.monotonic()
-    try:
-        busy = set(pool.map(work, range(threads))) - {None}
-    finally:
-        # After an error or Ctrl-C, threads must not go on.
-        todo.clear()
+    cpu_s, start = time.process_time(), time.monotonic()
+    busy = set(pool.map(decode, range(len(movie.decoders))))
     return Decoding(
         wall_s=time.monotonic() - start, cpu_s=time.process_time() - cpu_s, busy_threads=len(busy)
     )

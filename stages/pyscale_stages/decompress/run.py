@@ -22,7 +22,7 @@ from pyscale_stages.decompress.decode import (
     read_into,
     running_threads,
 )
-from pyscale_stages.decompress.params import DecompressParams, room_bytes
+from pyscale_stages.decompress.stage import DecompressParams, room_bytes
 from pyscale_stages.machine.place import in_words, place_of, refuse_lack_of_space, scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.measure import pagecache
@@ -30,13 +30,13 @@ from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movieformats.codecs import (
     CODECS,
     CodecName,
-    Frame,
     MovieFile,
     checksum_of,
     first_difference,
     sha256_of_frame,
     write_movie_file,
 )
+from pyscale_stages.movieformats.eer import Frame
 from pyscale_stages.residency import CacheState, Residency
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
@@ -98,7 +98,7 @@ def _time_all(
     for repeat, name in task.progress(rounds, len(rounds), "decoding movies"):
         useful = [count for count in counts if count <= frames[name]]
         movie = movies[name][repeat % params.movies]
-        time_repeat(task, movie, repeat, order.sample(useful, len(useful)), cold=params.cold)
+        time_repeat(task, movie, repeat, order.sample(useful, len(useful)))
 
 
 def _add(task: Task, name: CodecName, step: str, **more: Any) -> None:
@@ -118,23 +118,15 @@ def time_repeat(
     movie: MovieFile,
     repeat: int,
     threads: Iterable[int],
-    *,
-    cold: bool,
 ) -> None:
     """Read a movie into memory, and decode it there on each number of threads."""
     with memory_for(movie.size_bytes) as memory:
-        if memory.why_not_shared:
-            task.warn(
-                f"movies are copied to memory of the process, because {memory.why_not_shared}",
-                "movies-copied",
-                once=True,
-            )
-        residency, state = _prepared(task, movie.path, cold=cold)
+        residency, state = _evicted(task, movie.path)
         with task.span("read"):
             start = time.monotonic()
-            read_into(memory.buffer, movie.path)
+            read_into(memory, movie.path)
             wall_s = time.monotonic() - start
-        details = {"block_bytes": BLOCK_BYTES, "in_dev_shm": float(not memory.why_not_shared)}
+        details = {"block_bytes": float(BLOCK_BYTES)}
         if residency.resident_bytes is not None:
             details["resident_before_bytes"] = residency.resident_bytes
         _add(
@@ -149,7 +141,7 @@ def time_repeat(
             cache=state,
             details=details,
         )
-        packed = packed_movie(movie.name, movie.path, memoryview(memory.buffer))
+        packed = packed_movie(movie.name, movie.path, memoryview(memory))
         room = packed.room()
         try:
             # The first call loads the library of the codec, and is not timed.
@@ -174,7 +166,7 @@ def _decode(
     room.fill(0)
     with running_threads(threads) as pool, task.span("compute"):
         try:
-            decoding = decode_all(packed, room, pool, threads)
+            decoding = decode_all(packed, room, pool)
         except LIBRARY_ERRORS as error:
             _cannot(task, movie.name, _in_words(error), repeat, threads)
             return
@@ -210,11 +202,8 @@ def _decode(
     )
 
 
-def _prepared(task: Task, path: Path, *, cold: bool) -> tuple[Residency, CacheState]:
-    """Bring a file into the wanted state of the page cache, and say which it reached."""
-    if not cold:
-        residency = pagecache.warm(path)
-        return residency, pagecache.state_of(residency)
+def _evicted(task: Task, path: Path) -> tuple[Residency, CacheState]:
+    """Drive a file out of the page cache, and say which state it reached."""
     eviction = pagecache.evict(path)
     if eviction.reason:
         # Reasons name the file, which nobody else knows.

@@ -6,7 +6,7 @@ from functools import partial
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels import engine, filters, fsc, memory, picking
-from pyscale_stages.kernels.params import COMBINATIONS, Combination
+from pyscale_stages.kernels.stage import COMBINATIONS, Combination
 from pyscale_stages.kernels.work import STEPS, Kernel
 from pyscale_stages.timing import Bottleneck
 from pyscale_stages.wording import did_you_mean

@@ -15,7 +15,7 @@ import torch
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError, as_stage_error
 from pyscale_stages.kernels.catalog import chosen
-from pyscale_stages.kernels.params import LOWER, KernelParams
+from pyscale_stages.kernels.stage import LOWER, KernelParams
 from pyscale_stages.kernels.work import (
     NOTHING_TO_TRANSFER,
     Bench,

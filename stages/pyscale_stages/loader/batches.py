@@ -23,7 +23,7 @@ from pyscale_stages.errors import (
     StageError,
     as_stage_error,
 )
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 from pyscale_stages.loader.threads import begin_loader_process
 
 ENDING_S = 10.0

@@ -14,7 +14,7 @@ from torch.utils.data import Dataset
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
 from pyscale_stages.libraries import how_to_install
-from pyscale_stages.loader.params import FOLDER_VARIABLE, SHIPPED, LoaderParams
+from pyscale_stages.loader.stage import FOLDER_VARIABLE, SHIPPED, LoaderParams
 
 Factory = Callable[[list[str], int, int, int, int], "Dataset[Any]"]
 """A function of slide paths, pool_size, patches_per_slide, patches_per_visit and seed."""

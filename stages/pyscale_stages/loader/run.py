@@ -13,11 +13,10 @@ import torch
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.batches import Batches, told
-from pyscale_stages.loader.consumption import STATED, measured_consumption
 from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.items import checksum_of, diversity_of, on_device, pixels_of
-from pyscale_stages.loader.params import LOADING, LoaderParams
 from pyscale_stages.loader.processes import Memory, memory_of, process_tree
+from pyscale_stages.loader.stage import LOADING, LoaderParams
 from pyscale_stages.loader.table import batches_table
 from pyscale_stages.loader.threads import one_thread_each, threads_here, warn_of_surroundings
 from pyscale_stages.loader.windows import Copy, Timed, late_start, time_window
@@ -37,8 +36,6 @@ class Measured:
     free: Timed
     together: Timed | None
     memory: Memory
-    shape: tuple[int, ...]
-    """Of a batch's pixels."""
     patch_bytes: int
 
 
@@ -61,14 +58,6 @@ def run(task: Task[LoaderParams]) -> None:
             threads = threads_here()
             with hearing(group), told(params):
                 checksum, checksum_patches = _checksum(params, slides, seed)
-        consumed_per_s, consumer = params.consumes_per_s, ""
-        if consumed_per_s is not None:
-            consumer = STATED
-        elif params.consumer:
-            with hearing(group):
-                consumed_per_s, consumer = measured_consumption(
-                    measured.shape, device, spec.threads, seed
-                )
     free, together = measured.free, measured.together
     task.add_sample(
         Loading(
@@ -85,8 +74,7 @@ def run(task: Task[LoaderParams]) -> None:
             diversity=diversity_of(free.places),
             checksum=checksum,
             checksum_patches=checksum_patches,
-            consumed_per_s=consumed_per_s,
-            consumer=consumer,
+            consumed_per_s=params.consumes_per_s,
         )
     )
     windows = {"free": free} | ({"together": together} if together else {})
@@ -121,10 +109,8 @@ def _windows(
             dataset = dataset_of(params, slides, seed)
             batches = stack.enter_context(Batches(dataset, params, seed, params.num_workers))
             batches.begin()
-            pixels = pixels_of(batches.take())
-            shape, patch_bytes = tuple(pixels.shape), pixels[0].nbytes
-            # A tensor of a loader process that is kept holds a file open.
-            del pixels
+            # No tensor is kept: one of a loader process holds a file open.
+            patch_bytes = pixels_of(batches.take())[0].nbytes
         meets: list[Callable[[Group], AbstractContextManager[object]]] = [nullcontext, hearing]
         # What was published has no meeting between warming up and timing.
         whole, part = meets[::-1] if params.opening == "published" else meets
@@ -153,7 +139,7 @@ def _windows(
                 "lower batches",
                 "data-began-again",
             )
-    return Measured(free, together, memory, shape, patch_bytes)
+    return Measured(free, together, memory, patch_bytes)
 
 
 def _checksum(params: LoaderParams, slides: list[str], seed: int) -> tuple[str | None, int]:

@@ -151,14 +151,12 @@ def scratch_folder(place: Path, stage: str, warn: Callable[[str], None]) -> Iter
     """Make a folder inside a place and remove it, also where the task is ended by a signal."""
     # Named before it is made: a signal in between finds it below.
     folder = place / f".pyscale-{stage}-{token_hex(4)}"
-    with _one_ending() as no_more:
+    with _endings_raise() as no_more:
         try:
-            try:
-                _make(folder)
-                yield folder
-            finally:
-                no_more()
+            _make(folder)
+            yield folder
         finally:
+            no_more()
             shutil.rmtree(folder, ignore_errors=True)
             if folder.exists():
                 warn(f"{folder} could not be removed: remove it by hand")
@@ -177,40 +175,29 @@ def _make(folder: Path) -> None:
 
 
 @contextmanager
-def _one_ending() -> Iterator[Callable[[], None]]:
-    """Let the first signal that ends the task raise, and no further one disturb the clearing up."""
-    # Handlers and no signal mask: the kernel gives what one thread blocks to a thread of a library
-    # that does not, and Python then calls the handler in the main thread all the same.
+def _endings_raise() -> Iterator[Callable[[], None]]:
+    """Let signals that end a task raise in the block, until it says that it clears up."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None  # only the main thread may say what a signal does
         return
-    hears, raised = True, False
-    held: list[int] = []
-
-    def end(number: int, _frame: FrameType | None) -> None:
-        nonlocal hears, raised
-        if hears:
-            hears, raised = False, True
-            if number == signal.SIGINT:
-                raise KeyboardInterrupt
-            raise SystemExit(128 + number)
-        if not raised:
-            held.append(number)
-
-    def no_more() -> None:
-        nonlocal hears
-        hears = False
-
     earlier: dict[signal.Signals, Any] = {
-        each: signal.signal(each, end)
+        each: signal.getsignal(each)
         for each in ENDINGS
         # Who starts a task by nohup, or behind a shell's back, wants it not to hear.
         if signal.getsignal(each) not in {signal.SIG_IGN, None}
     }
+
+    def answer(what: Any) -> None:
+        for each in earlier:
+            signal.signal(each, what)
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        answer(signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
     try:
-        yield no_more
+        answer(end)
+        yield lambda: answer(signal.SIG_IGN)
     finally:
         for each, handler in earlier.items():
             signal.signal(each, handler)
-        if held:
-            signal.raise_signal(held[0])

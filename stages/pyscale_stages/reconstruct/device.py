@@ -15,7 +15,7 @@ from pyscale_stages.errors import BadInput, ResourceExhausted, as_stage_error
 from pyscale_stages.measure.cgroups import limits
 from pyscale_stages.measure.usage import peak_rss_bytes
 from pyscale_stages.ranks.rank_failure import LostRank
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.torchdevice import name_of, require_working
 
 LOCAL_RANK_VARIABLE = "SLURM_LOCALID"

@@ -10,8 +10,8 @@ from pyscale_stages.errors import ResourceExhausted, as_stage_error
 from pyscale_stages.reconstruct.denoiser import memory_needed_bytes
 from pyscale_stages.reconstruct.device import memory_left_bytes, what_ran_out
 from pyscale_stages.reconstruct.iterate import Solver
-from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import Problem
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.reconstruct.tiles import interior_mask
 from pyscale_stages.reconstruction import Gate
 

@@ -13,8 +13,8 @@ import torch
 
 from pyscale_stages.errors import StageError
 from pyscale_stages.ranks.group import Group
-from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import Problem
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.reconstruct.tiles import Grid
 from pyscale_stages.reconstruction import COMPONENTS, Iteration
 from pyscale_stages.timing import NestedTimes

@@ -35,8 +35,8 @@ from pyscale_stages.reconstruct.iterate import (
     timed_objectives,
 )
 from pyscale_stages.reconstruct.output import Image, write_image
-from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import Problem, problem_of
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.reconstruct.tiles import Grid, grid_of, interior_mask
 from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
 from pyscale_stages.task import Task

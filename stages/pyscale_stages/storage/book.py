@@ -16,7 +16,7 @@ from pyscale_stages.measure import pagecache
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.pagecache import Eviction
 from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState
-from pyscale_stages.storage.params import Mode, StorageParams
+from pyscale_stages.storage.stage import Mode, StorageParams
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Bottleneck, Timing
 

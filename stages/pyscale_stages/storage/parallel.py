@@ -13,9 +13,11 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
-from multiprocessing.connection import Connection, wait
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyscale_stages.errors import StageError
 from pyscale_stages.storage.reading import Reader
@@ -66,34 +68,21 @@ def together(shares: Sequence[Sequence[Path]], block_bytes: int, *, direct: bool
     # lock that one of its threads holds, and a new interpreter each time would take long.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
+    # No process gets two shares, because each waits for all others before it reads.
     barrier = context.Barrier(len(shares))
-    started: list[Any] = []
-    pipes: list[Connection] = []
+    read = partial(_read_share, block_bytes=block_bytes, direct=direct)
     try:
-        for share in shares:
-            here, there = context.Pipe(duplex=False)
-            pipes.append(here)
-            process = context.Process(
-                target=_read_share,
-                args=([str(path) for path in share], block_bytes, direct, barrier, there),
-                daemon=True,
-            )
-            process.start()
-            started.append(process)
-            # A pipe ends when nobody holds this end: then the reader's own is the last.
-            there.close()
-        spans = _answers(pipes)
-    finally:
-        for process in started:
-            process.terminate()
-            process.join()
-        for pipe in pipes:
-            pipe.close()
+        with ProcessPoolExecutor(len(shares), context, _begin, (barrier,)) as pool:
+            spans = list(pool.map(read, shares))
+    except (BrokenProcessPool, threading.BrokenBarrierError) as error:
+        raise ReaderLost(
+            f"one of {len(shares)} reader processes ended early: check that the task has "
+            "memory and processes enough for so many"
+        ) from error
     begins, ends, amounts = zip(*spans, strict=True)
-    wall_s = max(ends) - min(begins)
     lasted_s = [end - begin for begin, end, _ in spans]
     return Read(
-        wall_s,
+        max(ends) - min(begins),
         sum(amounts),
         {
             "block_bytes": block_bytes,
@@ -105,41 +94,20 @@ def together(shares: Sequence[Sequence[Path]], block_bytes: int, *, direct: bool
     )
 
 
-def _answers(pipes: Sequence[Connection]) -> list[tuple[float, float, int]]:
-    """Hear every reader, and no longer than the first that fails."""
-    spans: list[tuple[float, float, int]] = []
-    silent = list(pipes)
-    while silent:
-        for pipe in wait(silent):
-            assert isinstance(pipe, Connection)
-            try:
-                answer = pipe.recv()
-            except EOFError:
-                raise ReaderLost(
-                    f"one of {len(pipes)} reader processes ended early: check that the task has "
-                    "memory and processes enough for so many"
-                ) from None
-            if isinstance(answer, Exception):
-                raise answer
-            spans.append(answer)
-            silent.remove(pipe)
-    return spans
+_barriers: list[threading.Barrier] = []
+"""Where a reader process meets the others: a barrier cannot be given with a share."""
 
 
-def _read_share(
-    names: list[str], block_bytes: int, direct: bool, barrier: threading.Barrier, answer: Connection
-) -> None:
-    """Read files in a process of its own and answer begin, end and bytes."""
+def _begin(barrier: threading.Barrier) -> None:
     # Ctrl-C reaches every process of a terminal; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    paths = [Path(name) for name in names]
-    try:
-        reader = Reader(block_bytes, direct=direct)
-        barrier.wait(BARRIER_S)
-        begin = time.monotonic()
-        amount = sum(reader.stream(path, block_bytes) for path in paths)
-        answer.send((begin, time.monotonic(), amount))
-    except threading.BrokenBarrierError:
-        return  # an end without an answer says it
-    except OSError as error:
-        answer.send(error)
+    _barriers.append(barrier)
+
+
+def _read_share(paths: Sequence[Path], block_bytes: int, direct: bool) -> tuple[float, float, int]:
+    """Read files in a process of its own: begin, end and bytes."""
+    reader = Reader(block_bytes, direct=direct)
+    _barriers[0].wait(BARRIER_S)
+    begin = time.monotonic()
+    amount = sum(reader.stream(path, block_bytes) for path in paths)
+    return begin, time.monotonic(), amount

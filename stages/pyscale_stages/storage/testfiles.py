@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.atomic import flush_to_disk
-from pyscale_stages.movieformats.codecs import HEADER_BYTES, MovieFormat, write_mrc
-from pyscale_stages.movieformats.counting import counting_frames
+from pyscale_stages.movieformats.codecs import HEADER_BYTES, MovieFormat, counting_frames, write_mrc
 from pyscale_stages.storage.book import Book, FileSet
-from pyscale_stages.storage.params import CODEC_OF, StorageParams, camera_of
 from pyscale_stages.storage.reading import Piece, Reader
+from pyscale_stages.storage.stage import CODEC_OF, StorageParams, camera_of
 
 TEST = "particle_write"
 FILE_NAME = "particles{}.mrc"

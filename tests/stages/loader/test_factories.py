@@ -10,7 +10,7 @@ from wsistream.torch import WsiStreamDataset
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError
 from pyscale_stages.loader.factories import dataset_of, factory_of, idle_processes
-from pyscale_stages.loader.params import FOLDER_VARIABLE, LoaderParams, folder_of_factory
+from pyscale_stages.loader.stage import FOLDER_VARIABLE, LoaderParams, folder_of_factory
 from refusals import assert_held, refused
 
 

@@ -15,7 +15,7 @@ from pyscale_stages.reconstruct.device import (
     refuse_unequal,
     told,
 )
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from refusals import refused
 
 

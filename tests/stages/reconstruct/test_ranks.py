@@ -13,7 +13,7 @@ from atleastone import some
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.output import read_image
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
 from startedranks import SMALL, run_ranks
 

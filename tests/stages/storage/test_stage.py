@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from pyscale_stages.contract import Surroundings
 from pyscale_stages.registry import load_stage
-from pyscale_stages.storage import params, reads, testfiles
-from pyscale_stages.storage.params import StorageParams
+from pyscale_stages.storage import reads, testfiles
+from pyscale_stages.storage.stage import StorageParams, most_bytes
 from pyscale_stages.storage.testfiles import particles_of
 from pyscale_stages.timing import Timing
 
@@ -101,7 +101,7 @@ def test_movies_need_no_more_room_than_was_asked_for(bench, place, monkeypatch):
         files = testfiles.write_movies(book, folder, kind)
         sizes[kind] = files.total_bytes
         asked = book.params.model_copy(update={"movie_formats": (kind,)})
-        assert files.total_bytes < params.most_bytes(asked) * 1.05
+        assert files.total_bytes < most_bytes(asked) * 1.05
         return files
 
     monkeypatch.setattr("pyscale_stages.storage.run.write_movies", write)
