@@ -18,7 +18,7 @@ import numpy.typing as npt
 import tifffile
 
 from paired import compare
-from pyscale_stages.decompress.decode import decode_all, packed_movie, running_threads
+from pyscale_stages.decompress.run import decode_all, packed_movie, running_threads
 from pyscale_stages.movieformats.codecs import Camera, CodecName, write_movie_file
 
 REPEATS = 25

@@ -13,11 +13,12 @@ counted, as the benchmark of wsistream does.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyscale_stages.framefiles import files_of
 from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.items import Places, pixels_of, places_in
 from pyscale_stages.loader.processes import process_tree, used_between, uses_of
@@ -135,15 +136,6 @@ def time_window(
 
 def evict_slides(slides: Iterable[str]) -> CacheState:
     """Drive slides out of the page cache of this node."""
-    files = [file for slide in slides for file in _files_of(Path(slide))]
+    files = [file for slide in slides for file in files_of(Path(slide))]
     states = (eviction.state for eviction in evict_all(files))
     return min(states, key=LEAST_PROVED_FIRST.index, default="unsupported")
-
-
-def _files_of(slide: Path) -> Iterator[Path]:
-    """Files of a slide: of an OME-Zarr image, or of one with its tiles in a folder beside it."""
-    folder = slide if slide.is_dir() else slide.with_suffix("")
-    if not slide.is_dir():
-        yield slide
-    if folder.is_dir():
-        yield from sorted(path for path in folder.rglob("*") if path.is_file())

@@ -24,10 +24,10 @@ from pyscale_stages.reconstruct.device import (
     refuse_unequal,
     told,
 )
-from pyscale_stages.reconstruct.gate import gate_of
 from pyscale_stages.reconstruct.iterate import (
     Components,
     Solver,
+    gate_of,
     solver_of,
     timed_iterations,
     timed_objectives,

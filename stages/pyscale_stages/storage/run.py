@@ -39,12 +39,10 @@ from pyscale_stages.storage.book import (
     residency_table,
 )
 from pyscale_stages.storage.metadata import measure_metadata
-from pyscale_stages.storage.ownfiles import OWN, own_files
-from pyscale_stages.storage.parallel import read_in_parallel
-from pyscale_stages.storage.reading import Reader
+from pyscale_stages.storage.reading import Reader, read_in_parallel
 from pyscale_stages.storage.reads import read_at_random, read_sequentially, verified
 from pyscale_stages.storage.stage import LOWER, Order, StorageParams, room_bytes
-from pyscale_stages.storage.testfiles import Stack, write_movies, write_stack
+from pyscale_stages.storage.testfiles import OWN, Stack, own_files, write_movies, write_stack
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
 

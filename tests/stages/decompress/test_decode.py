@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from pyscale_stages.decompress.decode import (
+from pyscale_stages.decompress.run import (
     SHARED_MEMORY,
     Packed,
     decode_all,

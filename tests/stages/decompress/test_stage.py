@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pyscale_stages.decompress import run as decompressing
-from pyscale_stages.decompress.decode import packed_movie
+from pyscale_stages.decompress.run import packed_movie
 from pyscale_stages.decompress.stage import DecompressParams
 from pyscale_stages.movieformats.codecs import CODECS, Camera
 from pyscale_stages.timing import Timing
