@@ -126,23 +126,19 @@ def filesystem_versions(place: Path, prefix: str) -> dict[str, str]:
 
 def _sentence(error: OSError, place: Path, lower: str) -> StageError:
     said = error.strerror or type(error).__name__
-    if error.errno == errno.ENOSPC:
-        return ResourceExhausted(f"the filesystem of {place} is full: free space there, or {lower}")
-    if error.errno == errno.EDQUOT:
-        return ResourceExhausted(f"the quota of {place} is used up: raise it, or {lower}")
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return ResourceExhausted(
+            f"the filesystem of {place} is full, or its quota is used up ({said}): free space "
+            f"there, or {lower}"
+        )
     if error.errno in {errno.EMFILE, errno.ENFILE}:
         return ResourceExhausted(
             f"too many open files for this task: {lower}, or raise the limit by ulimit -n"
         )
-    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
-        return BadInput(f"{place} is not writable ({said}): {_GIVE}")
-    if error.errno in {errno.ENOENT, errno.ESTALE}:
-        return BadInput(
-            f"a test file vanished from {place} during the test: check that nothing cleans that "
-            "folder, or name another one, as in --input place=FOLDER"
-        )
-    return StageError(
-        f"the filesystem of {place} reported an error ({said}): check its health, or {_GIVE}"
+    kind = BadInput if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS} else StageError
+    return kind(
+        f"the filesystem of {place} reported an error ({said}): check its health, and that "
+        f"nothing else cleans that folder, or {_GIVE}"
     )
 
 
