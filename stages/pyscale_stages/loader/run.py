@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from pyscale_stages.loader.windows import Copy, Timed, late_start, time_window
 from pyscale_stages.loading import Loading
 from pyscale_stages.measure.cpus import usable_cpus
 from pyscale_stages.parquet import write_tables
-from pyscale_stages.ranks.group import Group, hearing, joined
+from pyscale_stages.ranks.group import Group, joined
 from pyscale_stages.slides.reading import slide_files
 from pyscale_stages.task import Task
 from pyscale_stages.torchdevice import require_working
@@ -44,19 +44,18 @@ def run(task: Task[LoaderParams]) -> None:
     params, spec = task.params, task.spec
     with joined(spec.rank, spec.ranks, spec.meeting) as group:
         task.versions |= group.transport
-        with hearing(group):
-            slides = _slides_of_rank(task, group.number, group.count)
-            device = torch.device(spec.device)
-            if device.type != "cpu":
-                # Also makes what torch keeps on a GPU, so that no timed copy pays for it.
-                require_working(device)
-            copy = copy_to(device) if params.to_device else None
+        slides = _slides_of_rank(task, group.number, group.count)
+        device = torch.device(spec.device)
+        if device.type != "cpu":
+            # Also makes what torch keeps on a GPU, so that no timed copy pays for it.
+            require_working(device)
+        copy = copy_to(device) if params.to_device else None
         warn_of_surroundings(task, params, len(slides), group)
         seed = spec.seed + group.number
         with one_thread_each():
             measured = _windows(task, params, slides, group, copy)
             threads = threads_here()
-            with hearing(group), told(params):
+            with told(params):
                 checksum, checksum_patches = _checksum(params, slides, seed)
     free, together = measured.free, measured.together
     task.add_sample(
@@ -104,23 +103,25 @@ def _windows(
     """Start the loader processes, warm them up, time both windows, and end them."""
     seed = task.spec.seed + group.number
     with ExitStack() as stack:
-        with hearing(group), told(params), task.span("model_load"):
+        with told(params), task.span("model_load"):
             _seed_globals(seed)
             dataset = dataset_of(params, slides, seed)
             batches = stack.enter_context(Batches(dataset, params, seed, params.num_workers))
             batches.begin()
             # No tensor is kept: one of a loader process holds a file open.
             patch_bytes = pixels_of(batches.take())[0].nbytes
-        meets: list[Callable[[Group], AbstractContextManager[object]]] = [nullcontext, hearing]
+        group.meet()
+        with told(params), task.span("read"):
+            # The first was taken when the loader processes had started.
+            for _ in range(params.warmup_batches - 1):
+                batches.take()
         # What was published has no meeting between warming up and timing.
-        whole, part = meets[::-1] if params.opening == "published" else meets
-        with whole(group):
-            with part(group), told(params), task.span("read"):
-                # The first was taken when the loader processes had started.
-                for _ in range(params.warmup_batches - 1):
-                    batches.take()
-            with part(group), told(params), task.span("compute"):
-                free = time_window(batches, params, copy, slides)
+        if params.opening != "published":
+            group.meet()
+        with told(params), task.span("compute"):
+            free = time_window(batches, params, copy, slides)
+        # Nothing of what comes now may disturb a rank that is still timed.
+        group.meet()
         memory = memory_of(process_tree())
         begun = group.all_gather((free.start_unix_s, free.window.wall_s))
         late = late_start(*zip(*begun, strict=True))
@@ -128,7 +129,6 @@ def _windows(
             task.warn(late, "late-start")
         together = None
         if group.count > 1:
-            # It meets inside: a rank that fails there leaves, and the next meeting tells.
             with told(params), task.span("compute"):
                 together = time_window(batches, params, copy, slides, group)
             memory = memory.largest(memory_of(process_tree()))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 
 from pyscale_stages.measure.nodename import node_name
-from pyscale_stages.ranks.group import Group, hearing, joined
+from pyscale_stages.ranks.group import Group, joined
 from pyscale_stages.reconstruct.denoiser import RANDOM, network_of, weights_of
 from pyscale_stages.reconstruct.device import (
     Place,
@@ -112,7 +112,7 @@ def _ready(task: Task, params: ReconstructParams, group: Group, place: Place) ->
     from pyscale_stages.reconstruct.context import TimedContext
 
     spec = task.spec
-    with hearing(group), told(place):
+    with told(place):
         with task.unmeasured():
             weights = weights_of(params)
         start = time.perf_counter()
