@@ -24,7 +24,13 @@ import tifffile
 
 from pyscale_stages.decompress.stage import DecompressParams, room_bytes
 from pyscale_stages.errors import BadInput, ResourceExhausted
-from pyscale_stages.machine.place import in_words, place_of, refuse_lack_of_space, scratch_folder
+from pyscale_stages.machine.place import (
+    in_words,
+    place_of,
+    refuse_lack_of_space,
+    scratch_folder,
+    warn_of_unproved,
+)
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.measure import pagecache
 from pyscale_stages.measure.cgroups import refuse_beyond_memory
@@ -39,7 +45,6 @@ from pyscale_stages.movieformats.codecs import (
     write_movie_file,
 )
 from pyscale_stages.movieformats.eer import PLACE_BITS, RUN_BITS, Frame
-from pyscale_stages.residency import CacheState, Residency
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
 from pyscale_stages.wording import plural, size_in_words
@@ -251,14 +256,15 @@ def time_repeat(
 ) -> None:
     """Read a movie into memory, and decode it there on each number of threads."""
     with memory_for(movie.size_bytes) as memory:
-        residency, state = _evicted(task, movie.path)
+        eviction = pagecache.evict(movie.path)
+        warn_of_unproved(task, [eviction])
         with task.span("read"):
             start = time.monotonic()
             read_into(memory, movie.path)
             wall_s = time.monotonic() - start
         details = {"block_bytes": float(BLOCK_BYTES)}
-        if residency.resident_bytes is not None:
-            details["resident_before_bytes"] = residency.resident_bytes
+        if eviction.after.resident_bytes is not None:
+            details["resident_before_bytes"] = eviction.after.resident_bytes
         _add(
             task,
             movie.name,
@@ -268,7 +274,7 @@ def time_repeat(
             amount=movie.size_bytes,
             unit="B",
             bottleneck="storage",
-            cache=state,
+            cache=eviction.state,
             details=details,
         )
         packed = packed_movie(movie.name, movie.path, memoryview(memory))
@@ -330,20 +336,6 @@ def _decode(
             "busy_threads": decoding.busy_threads,
         },
     )
-
-
-def _evicted(task: Task, path: Path) -> tuple[Residency, CacheState]:
-    """Drive a file out of the page cache, and say which state it reached."""
-    eviction = pagecache.evict(path)
-    if eviction.reason:
-        # Reasons name the file, which nobody else knows.
-        reason = eviction.reason.replace(str(path), path.name)
-        task.warn(
-            f"movies may not have been read from storage ({eviction.state}): {reason}",
-            "perhaps-cached",
-            once=True,
-        )
-    return eviction.after, eviction.state
 
 
 def _in_words(error: Exception) -> str:

@@ -8,7 +8,7 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
@@ -17,6 +17,7 @@ from typing import Any
 
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
 from pyscale_stages.measure.mounts import filesystem_of
+from pyscale_stages.measure.pagecache import Eviction
 from pyscale_stages.task import Task
 from pyscale_stages.wording import size_in_words
 
@@ -75,6 +76,18 @@ def cache_of(
         )
     task.versions |= filesystem_versions(cache, "cache")
     return cache, ""
+
+
+def warn_of_unproved(task: Task, evictions: Iterable[Eviction]) -> None:
+    """Say once why a file may lie in the page cache although it was driven out of it."""
+    for eviction in evictions:
+        if eviction.reason and all(said.code != "perhaps-cached" for said in task.warned):
+            # Reasons name the file, which nobody else knows.
+            reason = eviction.reason.replace(str(eviction.path), eviction.path.name)
+            task.warn(
+                f"files may not have been read from storage ({eviction.state}): {reason}",
+                "perhaps-cached",
+            )
 
 
 def with_spare(n_bytes: int) -> int:

@@ -29,8 +29,10 @@ from typing import TYPE_CHECKING
 from pyscale_stages.errors import StageError
 
 if TYPE_CHECKING:
-    from pyscale_stages.storage.book import Book, Case, FileSet
+    from pyscale_stages.storage.book import Case, FileSet
     from pyscale_stages.storage.reads import Read
+    from pyscale_stages.storage.stage import StorageParams
+    from pyscale_stages.task import Task
 
 
 ALIGNMENT_BYTES = 4096
@@ -145,11 +147,11 @@ def shares_of(files: Sequence[Path], readers: int) -> list[list[Path]]:
     return [list(share) for share in np.array_split(np.array(files, object), readers)]
 
 
-def read_in_parallel(book: Book, case: Case, files: FileSet) -> None:
+def read_in_parallel(task: Task[StorageParams], case: Case, files: FileSet) -> None:
     """Time one repeat of so many readers that share the files."""
     from pyscale_stages.storage.reads import timed_read, verified
 
-    block_bytes = book.params.block_bytes
+    block_bytes = task.params.block_bytes
     direct = case.mode == "direct"
 
     def read() -> Read | str:
@@ -161,7 +163,7 @@ def read_in_parallel(book: Book, case: Case, files: FileSet) -> None:
         return together(shares_of(files.files, case.workers), block_bytes, direct=direct)
 
     reader = Reader(block_bytes, direct=direct)
-    timed_read(book, case, files, read, lambda: verified(reader, files, block_bytes))
+    timed_read(task, case, files, read, lambda: verified(reader, files, block_bytes))
 
 
 def together(shares: Sequence[Sequence[Path]], block_bytes: int, *, direct: bool) -> Read:

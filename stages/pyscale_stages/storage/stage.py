@@ -169,7 +169,7 @@ STAGE = Stage(
         "files and the same checksums. Times differ"
     ),
     run=later("storage.run", "run"),
-    merge=later("storage.run", "merge"),
+    merge=later("machine.timingtable", "merge"),
     check=later("machine.timingtable", "check"),
     method=method,
     resources=Resources(cpus=1, memory_gib=2.0),

@@ -16,9 +16,10 @@ import numpy.typing as npt
 from pyscale_stages.atomic import flush_to_disk
 from pyscale_stages.errors import BadInput, said_by
 from pyscale_stages.movieformats.codecs import HEADER_BYTES, MovieFormat, counting_frames, write_mrc
-from pyscale_stages.storage.book import Book, FileSet
+from pyscale_stages.storage.book import FileSet, add
 from pyscale_stages.storage.reading import Piece, Reader
 from pyscale_stages.storage.stage import CODEC_OF, StorageParams, camera_of
+from pyscale_stages.task import Task
 
 TEST = "particle_write"
 FILE_NAME = "particles{}.mrc"
@@ -46,9 +47,9 @@ def particles_of(seed: int, number: int, count: int, side_px: int) -> npt.NDArra
     return rng.standard_normal((count, side_px, side_px), dtype=np.float32)
 
 
-def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
+def write_stack(task: Task[StorageParams], folder: Path, repeat: int) -> Stack:
     """Write the stack as MRC files anew and time it: writing, and then flushing to storage."""
-    params = book.params
+    params = task.params
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
@@ -59,16 +60,16 @@ def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
     write_s = flush_s = 0.0
     for number, count in enumerate(particles_by_file(params)):
         path = folder / FILE_NAME.format(number)
-        with book.task.span("compute"):
-            particles = particles_of(book.task.spec.seed, number, count, params.particle_side_px)
-        with book.task.span("write"):
+        with task.span("compute"):
+            particles = particles_of(task.spec.seed, number, count, params.particle_side_px)
+        with task.span("write"):
             begin = time.perf_counter()
             write_mrc(path, particles)
             written = time.perf_counter()
             flush_to_disk(path)
             flush_s += time.perf_counter() - written
             write_s += written - begin
-        with book.task.span("compute"):
+        with task.span("compute"):
             files.append(path)
             with path.open("rb") as file:
                 header = file.read(HEADER_BYTES)
@@ -94,22 +95,22 @@ def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
         "checksum": float(zlib.crc32(np.array(stack.crc32, "<u4").tobytes())),
     }
     of_all: dict[str, Any] = {"repeat": repeat, "amount": stack.total_bytes, "unit": "B"}
-    book.add(TEST, write_s + flush_s, **of_all, bottleneck="storage", details=details)
-    book.add(TEST, write_s, **of_all, bottleneck="memory", step="write")
-    book.add(TEST, flush_s, **of_all, bottleneck="storage", step="flush")
+    add(task, TEST, write_s + flush_s, **of_all, bottleneck="storage", details=details)
+    add(task, TEST, write_s, **of_all, bottleneck="memory", step="write")
+    add(task, TEST, flush_s, **of_all, bottleneck="storage", step="flush")
     return stack
 
 
-def write_movies(book: Book, folder: Path, kind: MovieFormat) -> FileSet:
+def write_movies(task: Task[StorageParams], folder: Path, kind: MovieFormat) -> FileSet:
     """Write the movies of one format."""
     folder.mkdir()
-    codec, camera = CODEC_OF[kind], camera_of(book.params, kind)
+    codec, camera = CODEC_OF[kind], camera_of(task.params, kind)
     files = tuple(
-        folder / f"movie{number:03d}{codec.suffix}" for number in range(book.params.movies)
+        folder / f"movie{number:03d}{codec.suffix}" for number in range(task.params.movies)
     )
     for number, path in enumerate(files):
         # Each movie is another one: a filesystem that finds equal files must find none.
-        frames = counting_frames(camera, book.task.spec.seed + number)
+        frames = counting_frames(camera, task.spec.seed + number)
         codec.write(path, map(codec.prepare, frames))
     return FileSet(folder, files, checksums(files))
 

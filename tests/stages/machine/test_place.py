@@ -126,9 +126,8 @@ def test_nothing_outside_of_the_place_and_the_output_is_touched(bench, tmp_path)
     before = listing()
     assert bench.run("run", place).error is None
     assert listing() == before
-    tables = {"storage": {"residency.parquet"}}.get(bench.stage, set())
     left = {path.name for path in (tmp_path / "out").iterdir()}
-    assert left == {"timings.parquet", "window.json"} | tables
+    assert left == {"timings.parquet", "window.json"}
     assert {path.name for path in tmp_path.iterdir()} == {"lab", "out"}
 
 
