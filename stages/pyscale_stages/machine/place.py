@@ -162,25 +162,13 @@ def scratch_folder(place: Path, stage: str, warn: Callable[[str], None]) -> Iter
     folder = place / f".pyscale-{stage}-{token_hex(4)}"
     with _endings_raise() as no_more:
         try:
-            _make(folder)
+            folder.mkdir(mode=0o700)
             yield folder
         finally:
             no_more()
             shutil.rmtree(folder, ignore_errors=True)
             if folder.exists():
                 warn(f"{folder} could not be removed: remove it by hand")
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=0o700)
-    except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            raise
-        raise BadInput(
-            f"{folder.parent} is not writable ({error.strerror}): name another folder, as in "
-            "--input place=FOLDER"
-        ) from error
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from pydantic import Field
 from pyscale_stages.contract import Record
 from pyscale_stages.movieformats.eer import Frame, Frames, write_eer
 from pyscale_stages.timing import Bottleneck
-from pyscale_stages.wording import plural
 
 HEADER_BYTES = 1024
 _BLOCK_PX = 1 << 22
@@ -208,8 +207,6 @@ def checksum_of(frames: Sequence[str]) -> float:
 
 def first_difference(movie: MovieFile, found: Sequence[str]) -> str:
     """Say where decoded frames are not those that were written; nothing where all are."""
-    if len(found) != len(movie.sha256):
-        return f"{plural(len(found), 'frame')} came back of {len(movie.sha256)}"
     for number, (written, decoded) in enumerate(zip(movie.sha256, found, strict=True)):
         if written != decoded:
             return f"frame {number} came back with other pixels than were written"

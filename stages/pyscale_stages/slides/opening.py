@@ -17,7 +17,6 @@ from wsistream.types import SlideProperties
 
 from pyscale_stages.errors import BadInput, MissingPart, as_stage_error, said_by
 from pyscale_stages.libraries import how_to_install
-from pyscale_stages.slides.reading import check_readable
 from pyscale_stages.wording import plural
 
 READERS = {
@@ -43,7 +42,6 @@ class AnySlide(SlideBackend):  # type: ignore[misc]
     def open(self, path: str) -> None:
         """Open a slide: a file, or the folder of an OME-Zarr image as a URI."""
         self.path = path.removeprefix("file://")
-        check_readable(Path(self.path))
         with self._said("is not a readable slide", "copy it again if it is damaged"):
             is_auto = self._reader == "auto"
             reader = reader_of(Path(self.path)) if is_auto else self._reader

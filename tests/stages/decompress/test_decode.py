@@ -62,7 +62,6 @@ def test_the_first_frame_that_differs_is_named_by_checksums_that_tell_shapes_apa
     assert first_difference(movie, movie.sha256) == ""
     changed = [*movie.sha256[:3], "0" * 64, *movie.sha256[4:]]
     assert "frame 3 came back" in first_difference(movie, changed)
-    assert "4 frames came back of 5" in first_difference(movie, movie.sha256[:4])
     frame = np.zeros((2, 6), np.uint8)
     others = [frame.reshape(3, 4), frame.view(np.int8), frame + 1]
     assert sha256_of_frame(frame) not in {sha256_of_frame(other) for other in others}

@@ -5,14 +5,11 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels.particles import OnDisk
 from pyscale_stages.machine.place import scratch_folder
-from refusals import refused
 
 TWICE = """
 import pathlib, select, shutil, sys
@@ -133,11 +130,3 @@ def test_what_cannot_be_removed_is_named(place, monkeypatch):
     with scratch_folder(place, "storage", said.append) as folder:
         pass
     assert said == [f"{folder} could not be removed: remove it by hand"]
-
-
-def test_a_place_that_takes_no_folder_is_refused():
-    with (
-        refused(BadInput),
-        scratch_folder(Path("/proc"), "storage", print),
-    ):
-        pytest.fail("it began")
