@@ -18,9 +18,8 @@ import numpy.typing as npt
 import tifffile
 
 from paired import compare
-from pyscale_stages.decompress.decode import decode_all, packed_movie, running_threads
-from pyscale_stages.movieformats.codecs import CodecName, write_movie_file
-from pyscale_stages.movieformats.counting import Camera
+from pyscale_stages.decompress.run import decode_all, packed_movie, running_threads
+from pyscale_stages.movieformats.codecs import Camera, CodecName, write_movie_file
 
 REPEATS = 25
 BAR = 1.05
@@ -70,7 +69,7 @@ def ratio_of(name: CodecName) -> float:
     with running_threads(1) as pool:
         stage, by_hand = compare(
             (f"{name} by the stage", f"{name} by imagecodecs"),
-            (lambda: decode_all(packed, room, pool, 1), direct),
+            (lambda: decode_all(packed, room, pool), direct),
             repeats=REPEATS,
         )
     return statistics.median(stage) / statistics.median(by_hand)

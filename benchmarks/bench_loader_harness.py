@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from paired import compare
 from pyscale_stages.loader.batches import Batches
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 from pyscale_stages.loader.windows import time_window
 
 PATCHES_PER_S = 500

@@ -31,8 +31,8 @@ from pyscale_stages.ranks.group import Group, joined
 from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.device import prepared
 from pyscale_stages.reconstruct.iterate import Components, Solver, solver_of, timed_iterations
-from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import Problem, problem_of
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.reconstruct.tiles import grid_of
 from pyscale_stages.reconstruction import COMPONENTS, Component
 from pyscale_stages.torchdevice import make_torchvision_importable, wait_for

@@ -21,15 +21,14 @@ from typing import NamedTuple
 from pyscale.analysis.intervals import median_interval
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
-from pyscale_stages.storage.book import Book, Case, prepare
-from pyscale_stages.storage.params import Mode, StorageParams
+from pyscale_stages.storage.book import Case, prepare
 from pyscale_stages.storage.reading import ALIGNMENT_BYTES
 from pyscale_stages.storage.reads import (
     random_order,
     read_at_random,
     read_sequentially,
 )
-from pyscale_stages.storage.stage import STAGE
+from pyscale_stages.storage.stage import STAGE, Mode, StorageParams
 from pyscale_stages.storage.testfiles import FILE_NAME, Stack, write_stack
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
@@ -39,7 +38,7 @@ PARAMS = StorageParams(particles=2000, particle_files=20)
 MODES: tuple[Mode, ...] = ("cold", "direct")
 WANTED = {"cold": "verified-cold", "direct": "direct"}
 FIO = shutil.which("fio")
-Reads = Callable[[Book, Case, Stack], float]
+Reads = Callable[[Task[StorageParams], Case, Stack], float]
 """Reads once in the proved state, and answers bytes per second."""
 
 
@@ -53,12 +52,12 @@ class Kind(NamedTuple):
     """How far the ratio of their rates may be from 1."""
 
 
-def by_stage(read: Callable[[Book, Case, Stack], None]) -> Reads:
+def by_stage(read: Callable[[Task[StorageParams], Case, Stack], None]) -> Reads:
     """Read as the stage does."""
 
-    def rate(book: Book, case: Case, stack: Stack) -> float:
-        read(book, case, stack)
-        timing = book.task.of(Timing)[-1]
+    def rate(task: Task[StorageParams], case: Case, stack: Stack) -> float:
+        read(task, case, stack)
+        timing = task.of(Timing)[-1]
         refuse_other_state(case, timing.why_not or timing.cache)
         assert timing.wall_s is not None
         assert timing.amount is not None
@@ -67,7 +66,7 @@ def by_stage(read: Callable[[Book, Case, Stack], None]) -> Reads:
     return rate
 
 
-def fio_in_order(book: Book, case: Case, stack: Stack) -> float:
+def fio_in_order(task: Task[StorageParams], case: Case, stack: Stack) -> float:
     """Let fio read the files one after the other, as `read_sequentially` does."""
     return by_fio(
         case,
@@ -77,18 +76,18 @@ def fio_in_order(book: Book, case: Case, stack: Stack) -> float:
         # A list of many names would be longer than fio takes.
         f"--filename_format={FILE_NAME.format('$filenum')}",
         f"--nrfiles={len(stack.files)}",
-        f"--bs={book.params.block_bytes}",
+        f"--bs={task.params.block_bytes}",
     )
 
 
-def fio_at_random(book: Book, case: Case, stack: Stack) -> float:
+def fio_at_random(task: Task[StorageParams], case: Case, stack: Stack) -> float:
     """Let fio read particle after particle in the very order of `read_at_random`."""
     # In its own random order neighbours follow each other, which a disk reads faster.
     alignment_bytes = ALIGNMENT_BYTES if case.mode == "direct" else 1
     names = [path.name for path in stack.files]
     lines = ["fio version 2 iolog"]
     lines += [f"{name} {action}" for action in ("add", "open") for name in names]
-    for index in random_order(book, case, stack):
+    for index in random_order(task, case, stack):
         piece = stack.pieces[index]
         # A piece begins where its block of the disk does.
         start = piece.offset_bytes - piece.offset_bytes % alignment_bytes
@@ -141,25 +140,25 @@ def main() -> int:
     place = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     with TemporaryDirectory(dir=place) as folder:
         spec = TaskSpec(stage=STAGE.name, inputs=(), output=Path(folder) / "out")
-        book = Book(Task(STAGE, spec, PARAMS, SpanRecorder(time.monotonic())), PARAMS)
-        stack = write_stack(book, Path(folder) / "stack", 0)
+        task = Task(STAGE, spec, PARAMS, SpanRecorder(time.monotonic()))
+        stack = write_stack(task, Path(folder) / "stack", 0)
         version = subprocess.check_output([FIO, "--version"], text=True).strip()
         print(
             f"{version}, {stack.total_bytes / 1e6:.0f} MB in {len(stack.files)} files, "
             f"{PARAMS.block_bytes >> 10} KiB in order, {PARAMS.particle_bytes >> 10} KiB at "
             f"random, {PAIRS} pairs"
         )
-        met = [within(book, stack, mode, kind) for mode in MODES for kind in KINDS]
+        met = [within(task, stack, mode, kind) for mode in MODES for kind in KINDS]
     return 0 if all(met) else 1
 
 
-def within(book: Book, stack: Stack, mode: Mode, kind: Kind) -> bool:
+def within(task: Task[StorageParams], stack: Stack, mode: Mode, kind: Kind) -> bool:
     """Read by both in turn and say whether the stage's rate is within the bar of fio's."""
     rates: tuple[list[float], list[float]] = ([], [])
     for pair in range(PAIRS):
         for which in (0, 1) if pair % 2 == 0 else (1, 0):
             read = (kind.stage, kind.fio)[which]
-            rates[which].append(read(book, Case(kind.name, mode, pair), stack))
+            rates[which].append(read(task, Case(kind.name, mode, pair), stack))
     ratios = [mine / theirs for mine, theirs in zip(*rates, strict=True)]
     interval = median_interval(ratios)
     assert interval is not None

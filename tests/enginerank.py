@@ -108,10 +108,9 @@ def gate(context):
     import torch
 
     from pyscale_stages.reconstruct.denoiser import network_of
-    from pyscale_stages.reconstruct.gate import gate_of
-    from pyscale_stages.reconstruct.iterate import solver_of
-    from pyscale_stages.reconstruct.params import ReconstructParams
+    from pyscale_stages.reconstruct.iterate import gate_of, solver_of
     from pyscale_stages.reconstruct.problems import problem_of
+    from pyscale_stages.reconstruct.stage import ReconstructParams
     from pyscale_stages.reconstruct.tiles import grid_of
 
     params = ReconstructParams(**SMALL)

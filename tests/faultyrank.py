@@ -3,20 +3,13 @@
 Run as `python faultyrank.py FAULT STAGE run …`.
 """
 
-import os
 import resource
-import signal
 import sys
 import time
 from pathlib import Path
 
 ROOM_BYTES = 32 << 20
 """What is left to a process that runs out of memory: enough to say so, not for a call."""
-
-
-def killed():
-    """End as a process does that the kernel or an operator kills."""
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def out_of_memory():
@@ -27,8 +20,6 @@ def out_of_memory():
 
 
 FAULTS = {
-    # An iteration has ended by then, of tiles that are denoised one by one or all at once.
-    "killed": (9, killed),
     # Memory that a call has freed would serve the next one.
     "out_of_memory": (1, out_of_memory),
 }

@@ -27,7 +27,7 @@ import polars as pl
 from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.analysis.ranks.loader import SETTINGS
 from pyscale.store.ranktables import loading_schema
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 from runbuilder import RunBuilder, rank_header
 
 GIB = 2**30
@@ -155,7 +155,6 @@ def _measured(entry, own_s, step_s, cores):
         "checksum": entry.checksum,
         "checksum_patches": entry.batch_size,
         "consumed_per_s": entry.consumed_per_s,
-        "consumer": "" if entry.consumed_per_s is None else "as the user said",
     }
     if step_s is not None:
         each_s = step_s * entry.batch_size

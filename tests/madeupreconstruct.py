@@ -28,7 +28,7 @@ import polars as pl
 
 from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.store.ranktables import reconstruction_schema
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from runbuilder import RunBuilder, rank_header
 
 GIB = 2**30

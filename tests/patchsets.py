@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -125,19 +124,6 @@ class Large(Numbered):
     def item(self, number):
         """Make one."""
         return super().item(number) | {"image": torch.ones(3, 1024, 1024, dtype=torch.uint8)}
-
-
-class Paced(Numbered):
-    """A patch takes a stated time, whoever waits for it."""
-
-    def __init__(self, slides, seed, patches_per_s):
-        super().__init__(slides, seed)
-        self.patches_per_s = patches_per_s
-
-    def item(self, number):
-        """Make one in that time."""
-        time.sleep(1 / self.patches_per_s)
-        return super().item(number)
 
 
 def factory(kind, *more, **options):

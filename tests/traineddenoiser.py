@@ -24,8 +24,8 @@ def write_weights(path, steps=STEPS):
     import torch
     from deepinv.models import DRUNet
 
-    from pyscale_stages.reconstruct.params import ReconstructParams
     from pyscale_stages.reconstruct.phantoms import phantom
+    from pyscale_stages.reconstruct.stage import ReconstructParams
 
     threads = torch.get_num_threads()
     # More would wait for each other, on a machine that has other work too.

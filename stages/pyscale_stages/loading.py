@@ -204,8 +204,5 @@ class Loading(Sample):
     )
     checksum_patches: Whole = Field(0, ge=0, description="Patches in the checksum")
     consumed_per_s: Annotated[Amount | None, Metric(ranks="sum", trials="rate")] = Field(
-        None, description="Patches that a model takes in a second on this rank, where known"
-    )
-    consumer: Annotated[str, Metric(ranks="first", trials="first")] = Field(
-        "", description="Which model that is, or that the user said so"
+        None, description="Patches that training takes in a second on this rank, as the user said"
     )

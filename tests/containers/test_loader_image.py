@@ -36,7 +36,7 @@ start_method = "fork"
 """
 OWN = """
 from pyscale_stages.loader.factories import factory_of
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 
 def make_dataset(*settings):
     return factory_of(LoaderParams(patch_px=64))(*settings)

@@ -81,7 +81,7 @@ from pathlib import Path
 from torch.utils.data import IterableDataset
 
 from pyscale_stages.loader.factories import factory_of
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 
 HERE = Path(__file__).parent
 

@@ -15,8 +15,8 @@ from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.ranktables import reconstruction_schema
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.nodename import node_name
-from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import problem_of
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
 from traineddenoiser import NETWORK, SIGMA, write_weights
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.errors import UserError
-from pyscale_stages.loader.params import SHIPPED
+from pyscale_stages.loader.stage import SHIPPED
 
 SWEPT = ("num_workers", "pool_size", "patches_per_slide", "patches_per_visit")
 """Settings of which wsistream's function takes several values, in its order."""

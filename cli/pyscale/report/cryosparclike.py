@@ -28,7 +28,7 @@ import polars as pl
 from pydantic import Field, JsonValue
 
 from pyscale_stages.contract import Record
-from pyscale_stages.kernels.params import COMBINATIONS
+from pyscale_stages.kernels.stage import COMBINATIONS
 
 MOVIES = ("tiff", "eer", "mrc")
 CODECS = {"tiff": "tiff_lzw", "eer": "eer"}

@@ -14,7 +14,7 @@ from pyscale.analysis.aggregate import meanings
 from pyscale.analysis.declared import declared
 from pyscale.wording import coarse, gib, number, percent, ratio, score
 from pyscale_stages.contract import Counters
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 from pyscale_stages.loading import Loading
 from pyscale_stages.measured import Measured
 from pyscale_stages.reconstruction import Iteration, Reconstruction

@@ -2,45 +2,180 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 import random
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import imagecodecs  # noqa: F401 - else its import would be taken for writing
 import mrcfile  # noqa: F401 - as above
-import numpy.random  # noqa: F401 - as above
-import tifffile  # noqa: F401 - as above
+import numpy as np
+import numpy.random
+import tifffile
 
-from pyscale_stages.decompress.decode import (
-    BLOCK_BYTES,
-    Packed,
-    decode_all,
-    memory_for,
-    packed_movie,
-    read_into,
-    running_threads,
+from pyscale_stages.decompress.stage import DecompressParams, room_bytes
+from pyscale_stages.errors import BadInput, ResourceExhausted
+from pyscale_stages.machine.place import (
+    in_words,
+    place_of,
+    refuse_lack_of_space,
+    scratch_folder,
+    warn_of_unproved,
 )
-from pyscale_stages.decompress.params import DecompressParams, room_bytes
-from pyscale_stages.machine.place import in_words, place_of, refuse_lack_of_space, scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.measure import pagecache
 from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movieformats.codecs import (
     CODECS,
+    HEADER_BYTES,
     CodecName,
-    Frame,
     MovieFile,
     checksum_of,
     first_difference,
     sha256_of_frame,
     write_movie_file,
 )
-from pyscale_stages.residency import CacheState, Residency
+from pyscale_stages.movieformats.eer import PLACE_BITS, RUN_BITS, Frame
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
-from pyscale_stages.wording import plural
+from pyscale_stages.wording import plural, size_in_words
+
+SHARED_MEMORY = Path("/dev/shm")
+BLOCK_BYTES = 4 << 20
+"""Asked of the kernel by one read."""
+STARTING_S = 60.0
+"""How long threads wait for each other to run."""
+Decoder = Callable[[Frame], object]
+"""Decodes one frame into given memory, which holds zeros."""
+
+
+@contextmanager
+def memory_for(size_bytes: int, folder: Path = SHARED_MEMORY) -> Iterator[mmap.mmap]:
+    """Yield room for a file in /dev/shm, without a name there."""
+    try:
+        with TemporaryFile(dir=folder) as file:
+            # Without pages of its own, writing to a full /dev/shm would kill the process.
+            os.posix_fallocate(file.fileno(), 0, size_bytes)
+            # Faults would else be counted as decoding.
+            flags = mmap.MAP_SHARED | mmap.MAP_POPULATE
+            room = mmap.mmap(file.fileno(), size_bytes, flags=flags)
+    except OSError as error:
+        raise ResourceExhausted(
+            f"{folder} has no room of {size_in_words(size_bytes)} for a movie ({error.strerror}): "
+            "free memory there, or measure smaller movies"
+        ) from error
+    yield room
+
+
+def read_into(buffer: mmap.mmap, path: Path) -> None:
+    """Fill memory with the content of a file of exactly its size."""
+    with path.open("rb", buffering=0) as file, memoryview(buffer) as view:
+        done = 0
+        while done < len(view):
+            count = file.readinto(view[done : done + BLOCK_BYTES])
+            if not count:
+                raise BadInput(
+                    f"{path} became shorter while it was read: check that nothing else writes it"
+                )
+            done += count
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A movie in memory as it lies in its file."""
+
+    decoders: Sequence[Decoder]
+    shape: tuple[int, int, int]
+    """(T, Y, X) of the movie."""
+    dtype: np.dtype[Any]
+
+    def room(self) -> Frame:
+        """Memory for all decoded frames, given by the kernel already: page faults take longer."""
+        room = np.empty(self.shape, self.dtype)
+        room.fill(0)
+        return room
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """What it took to decode a movie once."""
+
+    wall_s: float
+    cpu_s: float
+    """Time of all cores."""
+    busy_threads: int
+    """Threads that decoded at least one frame."""
+
+
+def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
+    """Prepare the decoding of each frame: what remains is what the library of the codec does."""
+    if name == "mrc":
+        import mrcfile
+
+        with mrcfile.mmap(path) as file:
+            # A stack of one image is an image.
+            shape, dtype = file.data.shape[-2:], file.data.dtype
+        inside = np.frombuffer(content, dtype, offset=HEADER_BYTES).reshape(-1, *shape)
+        return _packed([partial(np.copyto, src=frame) for frame in inside], shape, dtype)
+
+    with tifffile.TiffFile(path) as file:
+        pages = [page.aspage() for page in file.pages]
+        strips = [
+            content[page.dataoffsets[0] : page.dataoffsets[0] + page.databytecounts[0]]
+            for page in pages
+        ]
+        shape, dtype = pages[0].shape, np.dtype(pages[0].dtype)
+        if name == "tiff_none":
+            frames = [np.frombuffer(strip, dtype).reshape(shape) for strip in strips]
+            return _packed([partial(np.copyto, src=frame) for frame in frames], shape, dtype)
+        decode = tifffile.TIFF.DECOMPRESSORS[pages[0].compression]
+    layout = (shape, RUN_BITS, PLACE_BITS // 2, PLACE_BITS // 2) if name == "eer" else ()
+    # The other decoders fill plain bytes.
+    knows_images = name in {"eer", "tiff_jpeg2000"}
+
+    def into(strip: memoryview, frame: Frame) -> None:
+        decode(strip, *layout, out=frame if knows_images else frame.reshape(-1).view(np.uint8))
+
+    return _packed([partial(into, strip) for strip in strips], shape, dtype)
+
+
+def _packed(decoders: Sequence[Decoder], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Packed:
+    height, width = shape
+    return Packed(decoders, (len(decoders), height, width), dtype)
+
+
+@contextmanager
+def running_threads(count: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield threads that run already: starting them is not decoding."""
+    all_run = threading.Barrier(count)
+    with ThreadPoolExecutor(count) as pool:
+        # Those that run do not wait for ever for one that cannot be started.
+        list(pool.map(lambda _: all_run.wait(STARTING_S), range(count)))
+        yield pool
+
+
+def decode_all(movie: Packed, room: Frame, pool: ThreadPoolExecutor) -> Decoding:
+    """Decode every frame once into `room`, which holds zeros; a free thread takes the next."""
+
+    def decode(number: int) -> int:
+        movie.decoders[number](room[number])
+        return threading.get_ident()
+
+    cpu_s, start = time.process_time(), time.monotonic()
+    busy = set(pool.map(decode, range(len(movie.decoders))))
+    return Decoding(
+        wall_s=time.monotonic() - start, cpu_s=time.process_time() - cpu_s, busy_threads=len(busy)
+    )
+
 
 LOWER = "measure smaller or fewer movies"
 """What makes the test smaller, for sentences on room."""
@@ -98,7 +233,7 @@ def _time_all(
     for repeat, name in task.progress(rounds, len(rounds), "decoding movies"):
         useful = [count for count in counts if count <= frames[name]]
         movie = movies[name][repeat % params.movies]
-        time_repeat(task, movie, repeat, order.sample(useful, len(useful)), cold=params.cold)
+        time_repeat(task, movie, repeat, order.sample(useful, len(useful)))
 
 
 def _add(task: Task, name: CodecName, step: str, **more: Any) -> None:
@@ -118,25 +253,18 @@ def time_repeat(
     movie: MovieFile,
     repeat: int,
     threads: Iterable[int],
-    *,
-    cold: bool,
 ) -> None:
     """Read a movie into memory, and decode it there on each number of threads."""
     with memory_for(movie.size_bytes) as memory:
-        if memory.why_not_shared:
-            task.warn(
-                f"movies are copied to memory of the process, because {memory.why_not_shared}",
-                "movies-copied",
-                once=True,
-            )
-        residency, state = _prepared(task, movie.path, cold=cold)
+        eviction = pagecache.evict(movie.path)
+        warn_of_unproved(task, [eviction])
         with task.span("read"):
             start = time.monotonic()
-            read_into(memory.buffer, movie.path)
+            read_into(memory, movie.path)
             wall_s = time.monotonic() - start
-        details = {"block_bytes": BLOCK_BYTES, "in_dev_shm": float(not memory.why_not_shared)}
-        if residency.resident_bytes is not None:
-            details["resident_before_bytes"] = residency.resident_bytes
+        details = {"block_bytes": float(BLOCK_BYTES)}
+        if eviction.after.resident_bytes is not None:
+            details["resident_before_bytes"] = eviction.after.resident_bytes
         _add(
             task,
             movie.name,
@@ -146,10 +274,10 @@ def time_repeat(
             amount=movie.size_bytes,
             unit="B",
             bottleneck="storage",
-            cache=state,
+            cache=eviction.state,
             details=details,
         )
-        packed = packed_movie(movie.name, movie.path, memoryview(memory.buffer))
+        packed = packed_movie(movie.name, movie.path, memoryview(memory))
         room = packed.room()
         try:
             # The first call loads the library of the codec, and is not timed.
@@ -174,7 +302,7 @@ def _decode(
     room.fill(0)
     with running_threads(threads) as pool, task.span("compute"):
         try:
-            decoding = decode_all(packed, room, pool, threads)
+            decoding = decode_all(packed, room, pool)
         except LIBRARY_ERRORS as error:
             _cannot(task, movie.name, _in_words(error), repeat, threads)
             return
@@ -208,23 +336,6 @@ def _decode(
             "busy_threads": decoding.busy_threads,
         },
     )
-
-
-def _prepared(task: Task, path: Path, *, cold: bool) -> tuple[Residency, CacheState]:
-    """Bring a file into the wanted state of the page cache, and say which it reached."""
-    if not cold:
-        residency = pagecache.warm(path)
-        return residency, pagecache.state_of(residency)
-    eviction = pagecache.evict(path)
-    if eviction.reason:
-        # Reasons name the file, which nobody else knows.
-        reason = eviction.reason.replace(str(path), path.name)
-        task.warn(
-            f"movies may not have been read from storage ({eviction.state}): {reason}",
-            "perhaps-cached",
-            once=True,
-        )
-    return eviction.after, eviction.state
 
 
 def _in_words(error: Exception) -> str:

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pyscale_stages.kernels.params import Assignment, Combination
 from pyscale_stages.kernels.particles import (
     SHIFTS_PX,
     InMemory,
@@ -34,6 +33,7 @@ from pyscale_stages.kernels.slices import (
     slice_positions,
     volume_transform,
 )
+from pyscale_stages.kernels.stage import Assignment, Combination
 from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 
 LEAST_WEIGHT = 0.5

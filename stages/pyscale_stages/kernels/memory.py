@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.stage import KernelParams
 from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 from pyscale_stages.torchdevice import give_memory_back
 

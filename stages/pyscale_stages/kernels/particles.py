@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from pyscale_stages.atomic import flush_to_disk
 from pyscale_stages.errors import BadInput
-from pyscale_stages.kernels.params import LOWER, KernelParams, Symmetry
+from pyscale_stages.kernels.stage import LOWER, KernelParams, Symmetry
 from pyscale_stages.machine.place import refuse_lack_of_space
 from pyscale_stages.measure import pagecache
 from pyscale_stages.residency import CacheState

@@ -17,8 +17,8 @@ from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 from torch.nn.functional import affine_grid, grid_sample
 
-from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.particles import random_blobs
+from pyscale_stages.kernels.stage import KernelParams
 from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 
 Places = npt.NDArray[np.int64]

@@ -14,21 +14,97 @@ import torch
 
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError, as_stage_error
-from pyscale_stages.kernels.catalog import chosen
-from pyscale_stages.kernels.params import LOWER, KernelParams
+from pyscale_stages.kernels import engine, filters, fsc, memory, picking
+from pyscale_stages.kernels.stage import COMBINATIONS, LOWER, Combination, KernelParams
 from pyscale_stages.kernels.work import (
     NOTHING_TO_TRANSFER,
+    STEPS,
     Bench,
     Kernel,
     StepClock,
     Work,
     bottleneck_on,
 )
-from pyscale_stages.machine.place import in_words, place_of, scratch_folder
+from pyscale_stages.machine.place import cache_of, in_words, place_of, scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.task import Task
-from pyscale_stages.timing import Timing
+from pyscale_stages.timing import Bottleneck, Timing
 from pyscale_stages.torchdevice import give_memory_back, held_bytes, require_working, wait_for
+from pyscale_stages.wording import did_you_mean
+
+
+def _of_combination(how: Combination) -> Kernel:
+    load: Bottleneck = "storage" if how.place == "disk" else "memory"
+    return Kernel(
+        how.name,
+        "engine",
+        "storage" if how.place == "disk" else "gpu",
+        "image",
+        lambda params: params.particles,
+        partial(engine.prepare, how=how),
+        steps={**STEPS, "load_particles": load},
+        workers=2 if how.threads == "multi" else 1,
+    )
+
+
+def _of_mask(mask: fsc.Mask, *, noise_substituted: bool = False) -> Kernel:
+    name = "fsc_noisesub" if noise_substituted else f"fsc_{mask}"
+    prepare = partial(fsc.prepare, mask=mask, noise_substituted=noise_substituted)
+    return Kernel(name, "fsc", "gpu", "map", lambda _params: 2.0, prepare)
+
+
+def _of_transfer(direction: memory.Direction, *, pinned: bool) -> Kernel:
+    return Kernel(
+        f"{direction}_{'pinned' if pinned else 'pageable'}",
+        "transfers",
+        "pcie",
+        "B",
+        memory.moved_bytes,
+        partial(memory.prepare_transfer, direction=direction, pinned=pinned),
+    )
+
+
+KERNELS: tuple[Kernel, ...] = (
+    _of_mask("spherical"),
+    _of_mask("loose"),
+    _of_mask("tight"),
+    _of_mask("tight", noise_substituted=True),
+    Kernel(
+        "matched_cv_filter_estimation",
+        "filters",
+        "pcie",
+        "map",
+        lambda params: 2.0 * params.cutoffs,
+        filters.prepare,
+    ),
+    Kernel(
+        "picking", "picking", "gpu", "image", lambda params: params.micrographs, picking.prepare
+    ),
+    *(_of_combination(how) for how in COMBINATIONS),
+    _of_transfer("host_to_device", pinned=False),
+    _of_transfer("host_to_device", pinned=True),
+    _of_transfer("device_to_host", pinned=False),
+    _of_transfer("device_to_host", pinned=True),
+    Kernel(
+        "allocation",
+        "allocation",
+        "allocation",
+        "B",
+        lambda params: params.allocation_bytes,
+        memory.prepare_allocation,
+    ),
+)
+
+
+def chosen(names: tuple[str, ...]) -> tuple[Kernel, ...]:
+    """Tests of the given names or families, in the catalog's order; all where none is given."""
+    known = {kernel.name for kernel in KERNELS} | {kernel.family for kernel in KERNELS}
+    for name in names:
+        if name not in known:
+            raise BadInput(f"unknown test {name!r}: {did_you_mean(name, known)}")
+    return tuple(
+        kernel for kernel in KERNELS if not names or {kernel.name, kernel.family} & {*names}
+    )
 
 
 def run(task: Task[KernelParams]) -> None:
@@ -36,15 +112,19 @@ def run(task: Task[KernelParams]) -> None:
     params = task.params
     kernels = chosen(params.tests)
     place = place_of(task)
+    cache, _ = cache_of(task, place, params.cache_folder, params.particle_bytes)
+    source = cache or place
     with task.span("model_load"):
         found = devices(task.spec.device, wanted=params.gpus, threads=task.spec.threads)
     names = names_of(found)
     task.versions |= {f"device_{index}": name for index, name in enumerate(names) if name}
     pairs = list(product(zip(found, names, strict=True), kernels))
-    with in_words(place, LOWER):
+    with in_words(source, LOWER):
         for (device, name), kernel in task.progress(pairs, len(pairs), "testing the machine"):
             more = {"threads": float(task.spec.threads)} if device.type == "cpu" else {}
-            for timing in _timings(task, place, device, kernel):
+            if kernel.bottleneck == "storage":
+                more["from_cache_folder"] = float(source is cache)
+            for timing in _timings(task, source, device, kernel):
                 details = {**more, **timing.details}
                 task.add_sample(timing.model_copy(update={"device": name, "details": details}))
             if device.type != "cpu":
@@ -57,7 +137,7 @@ def run(task: Task[KernelParams]) -> None:
 
 
 def _timings(
-    task: Task[KernelParams], place: Path, device: torch.device, kernel: Kernel
+    task: Task[KernelParams], source: Path, device: torch.device, kernel: Kernel
 ) -> Iterator[Timing]:
     """All timings of one test on one device, or the one that says why there is none."""
     # A processor has no other memory than the host's.
@@ -66,7 +146,7 @@ def _timings(
         return
     repeat = 0
     try:
-        with scratch_folder(place, task.stage.name, task.warn) as scratch:
+        with scratch_folder(source, task.stage.name, task.warn) as scratch:
             # Inputs are made instead of read.
             with task.span("read"):
                 work = kernel.prepare(Bench(device, task.params, task.spec.seed, scratch))

@@ -14,7 +14,7 @@ from itertools import product
 
 import torch
 
-from pyscale_stages.kernels.params import Kernel
+from pyscale_stages.kernels.stage import Kernel
 
 REACH: dict[Kernel, int] = {"linear10": 1, "linear20": 2}
 """Neighbours on either side of a coefficient, along each axis."""

@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 import torch
 
-from pyscale_stages.kernels.params import NOT_APPLICABLE, KernelParams
+from pyscale_stages.kernels.stage import NOT_APPLICABLE, KernelParams
 from pyscale_stages.residency import CacheState
 from pyscale_stages.timing import Bottleneck
 

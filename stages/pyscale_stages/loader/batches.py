@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
-import signal
 import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing import connection
 from multiprocessing.process import BaseProcess
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler
@@ -22,8 +20,9 @@ from pyscale_stages.errors import (
     ResourceExhausted,
     StageError,
     as_stage_error,
+    said_by,
 )
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 from pyscale_stages.loader.threads import begin_loader_process
 
 ENDING_S = 10.0
@@ -102,13 +101,6 @@ class Batches:
             return next(self._iterator)
         except StopIteration:
             self.ended += 1
-        except (EOFError, ConnectionError, FileNotFoundError) as error:
-            # torch tells of a dead loader process, unless it was just fetching a batch from it.
-            # An error that a loader process itself has raised begins so.
-            from_process = str(error).startswith("Caught ")
-            if from_process or (told := self._death()) is None:
-                raise
-            raise RuntimeError(told) from error
         self.begin()
         try:
             return next(self._iterator)
@@ -120,19 +112,6 @@ class Batches:
 
     def _living(self) -> set[BaseProcess]:
         return set(multiprocessing.active_children()) - self._others
-
-    def _death(self) -> str | None:
-        """How a loader process died, in torch's words; None where none did."""
-        sentinels = {process.sentinel: process for process in self._processes}
-        for sentinel in connection.wait(list(sentinels), ENDING_S):
-            process = sentinels[cast(int, sentinel)]
-            # Its files are closed a moment before it has ended.
-            process.join(ENDING_S)
-            who = f"loader process {process.pid}"
-            if process.exitcode is not None and process.exitcode < 0:
-                return f"{who} is killed by signal: {signal.strsignal(-process.exitcode)}"
-            return f"{who} exited unexpectedly"
-        return None
 
 
 class EndlessSampler(Sampler[int]):
@@ -195,9 +174,11 @@ def _sentence(error: Exception, params: LoaderParams) -> StageError:
     known = as_stage_error(error)
     if known is not None:
         return known
-    if "exited unexpectedly" in text or "killed by signal" in text:
+    # torch tells of a dead loader process, unless it was just fetching a batch from it.
+    cut_off = isinstance(error, EOFError | ConnectionError | FileNotFoundError) and not caught
+    if "exited unexpectedly" in text or "killed by signal" in text or cut_off:
         return StageError(
-            f"a loader process of the factory {params.factory} died ({text.splitlines()[0]}), "
+            f"a loader process of the factory {params.factory} died{said_by(error)}, "
             "perhaps out of memory: give the task more, or lower num_workers"
         )
     of_pickling = isinstance(error, AttributeError | TypeError) and "pickle" in text

@@ -14,7 +14,7 @@ from torch.utils.data import Dataset
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
 from pyscale_stages.libraries import how_to_install
-from pyscale_stages.loader.params import FOLDER_VARIABLE, SHIPPED, LoaderParams
+from pyscale_stages.loader.stage import FOLDER_VARIABLE, SHIPPED, LoaderParams
 
 Factory = Callable[[list[str], int, int, int, int], "Dataset[Any]"]
 """A function of slide paths, pool_size, patches_per_slide, patches_per_visit and seed."""
@@ -77,31 +77,13 @@ def _imported(path: str) -> Factory:
         # Last, so that no module of it hides a library.
         sys.path.append(folder)
     try:
-        module = import_module(module_name)
-    except ModuleNotFoundError as error:
-        absent = str(error.name)
-        if module_name == absent or module_name.startswith(f"{absent}."):
-            raise BadInput(
-                f"the module {module_name} of the factory {path} was not found: add its folder "
-                "to PYTHONPATH"
-            ) from error
-        raise MissingPart(
-            f"the factory {path} needs the library {absent!r}, which is not installed here: "
-            "install it into this environment"
-        ) from error
+        factory = getattr(import_module(module_name), name)
     except Exception as error:
         traceback.print_exception(error)
         raise BadInput(
-            f"the module {module_name} of the factory {path} cannot be imported "
-            f"({type(error).__name__}: {error}): correct it, and try the import in this Python "
-            "environment"
+            f"the factory {path} cannot be imported ({type(error).__name__}: {error}): add the "
+            "folder of its module to PYTHONPATH, and try the import in this Python environment"
         ) from error
-    factory = getattr(module, name, None)
-    if factory is None:
-        raise BadInput(
-            f"the module {module_name} has no {name!r}, which the factory {path} names: name a "
-            f"function of ({TAKES})"
-        )
     if not callable(factory):
         raise BadInput(
             f"{path} is {_a(factory)}, which cannot be called: name a function of ({TAKES})"

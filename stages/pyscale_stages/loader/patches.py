@@ -17,7 +17,7 @@ from wsistream.torch import WsiStreamDataset
 from wsistream.types import PatchCoordinate, TissueMask
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 from pyscale_stages.slides.opening import AnySlide
 
 COARSER = 1.25

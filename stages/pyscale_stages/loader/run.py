@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,18 +13,17 @@ import torch
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.batches import Batches, told
-from pyscale_stages.loader.consumption import STATED, measured_consumption
 from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.items import checksum_of, diversity_of, on_device, pixels_of
-from pyscale_stages.loader.params import LOADING, LoaderParams
 from pyscale_stages.loader.processes import Memory, memory_of, process_tree
+from pyscale_stages.loader.stage import LOADING, LoaderParams
 from pyscale_stages.loader.table import batches_table
 from pyscale_stages.loader.threads import one_thread_each, threads_here, warn_of_surroundings
 from pyscale_stages.loader.windows import Copy, Timed, late_start, time_window
 from pyscale_stages.loading import Loading
 from pyscale_stages.measure.cpus import usable_cpus
 from pyscale_stages.parquet import write_tables
-from pyscale_stages.ranks.group import Group, hearing, joined
+from pyscale_stages.ranks.group import Group, joined
 from pyscale_stages.slides.reading import slide_files
 from pyscale_stages.task import Task
 from pyscale_stages.torchdevice import require_working
@@ -37,8 +36,6 @@ class Measured:
     free: Timed
     together: Timed | None
     memory: Memory
-    shape: tuple[int, ...]
-    """Of a batch's pixels."""
     patch_bytes: int
 
 
@@ -47,28 +44,19 @@ def run(task: Task[LoaderParams]) -> None:
     params, spec = task.params, task.spec
     with joined(spec.rank, spec.ranks, spec.meeting) as group:
         task.versions |= group.transport
-        with hearing(group):
-            slides = _slides_of_rank(task, group.number, group.count)
-            device = torch.device(spec.device)
-            if device.type != "cpu":
-                # Also makes what torch keeps on a GPU, so that no timed copy pays for it.
-                require_working(device)
-            copy = copy_to(device) if params.to_device else None
+        slides = _slides_of_rank(task, group.number, group.count)
+        device = torch.device(spec.device)
+        if device.type != "cpu":
+            # Also makes what torch keeps on a GPU, so that no timed copy pays for it.
+            require_working(device)
+        copy = copy_to(device) if params.to_device else None
         warn_of_surroundings(task, params, len(slides), group)
         seed = spec.seed + group.number
         with one_thread_each():
             measured = _windows(task, params, slides, group, copy)
             threads = threads_here()
-            with hearing(group), told(params):
+            with told(params):
                 checksum, checksum_patches = _checksum(params, slides, seed)
-        consumed_per_s, consumer = params.consumes_per_s, ""
-        if consumed_per_s is not None:
-            consumer = STATED
-        elif params.consumer:
-            with hearing(group):
-                consumed_per_s, consumer = measured_consumption(
-                    measured.shape, device, spec.threads, seed
-                )
     free, together = measured.free, measured.together
     task.add_sample(
         Loading(
@@ -85,8 +73,7 @@ def run(task: Task[LoaderParams]) -> None:
             diversity=diversity_of(free.places),
             checksum=checksum,
             checksum_patches=checksum_patches,
-            consumed_per_s=consumed_per_s,
-            consumer=consumer,
+            consumed_per_s=params.consumes_per_s,
         )
     )
     windows = {"free": free} | ({"together": together} if together else {})
@@ -116,25 +103,25 @@ def _windows(
     """Start the loader processes, warm them up, time both windows, and end them."""
     seed = task.spec.seed + group.number
     with ExitStack() as stack:
-        with hearing(group), told(params), task.span("model_load"):
+        with told(params), task.span("model_load"):
             _seed_globals(seed)
             dataset = dataset_of(params, slides, seed)
             batches = stack.enter_context(Batches(dataset, params, seed, params.num_workers))
             batches.begin()
-            pixels = pixels_of(batches.take())
-            shape, patch_bytes = tuple(pixels.shape), pixels[0].nbytes
-            # A tensor of a loader process that is kept holds a file open.
-            del pixels
-        meets: list[Callable[[Group], AbstractContextManager[object]]] = [nullcontext, hearing]
+            # No tensor is kept: one of a loader process holds a file open.
+            patch_bytes = pixels_of(batches.take())[0].nbytes
+        group.meet()
+        with told(params), task.span("read"):
+            # The first was taken when the loader processes had started.
+            for _ in range(params.warmup_batches - 1):
+                batches.take()
         # What was published has no meeting between warming up and timing.
-        whole, part = meets[::-1] if params.opening == "published" else meets
-        with whole(group):
-            with part(group), told(params), task.span("read"):
-                # The first was taken when the loader processes had started.
-                for _ in range(params.warmup_batches - 1):
-                    batches.take()
-            with part(group), told(params), task.span("compute"):
-                free = time_window(batches, params, copy, slides)
+        if params.opening != "published":
+            group.meet()
+        with told(params), task.span("compute"):
+            free = time_window(batches, params, copy, slides)
+        # Nothing of what comes now may disturb a rank that is still timed.
+        group.meet()
         memory = memory_of(process_tree())
         begun = group.all_gather((free.start_unix_s, free.window.wall_s))
         late = late_start(*zip(*begun, strict=True))
@@ -142,7 +129,6 @@ def _windows(
             task.warn(late, "late-start")
         together = None
         if group.count > 1:
-            # It meets inside: a rank that fails there leaves, and the next meeting tells.
             with told(params), task.span("compute"):
                 together = time_window(batches, params, copy, slides, group)
             memory = memory.largest(memory_of(process_tree()))
@@ -153,7 +139,7 @@ def _windows(
                 "lower batches",
                 "data-began-again",
             )
-    return Measured(free, together, memory, shape, patch_bytes)
+    return Measured(free, together, memory, patch_bytes)
 
 
 def _checksum(params: LoaderParams, slides: list[str], seed: int) -> tuple[str | None, int]:

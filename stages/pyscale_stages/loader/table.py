@@ -9,7 +9,7 @@ import polars as pl
 
 from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
-from pyscale_stages.loader.params import LOADING
+from pyscale_stages.loader.stage import LOADING
 from pyscale_stages.loader.windows import Timed
 from pyscale_stages.parquet import read_table, write_tables
 from pyscale_stages.task import Task

@@ -13,7 +13,7 @@ import torch
 
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.loader.factories import idle_processes
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 from pyscale_stages.measure.cpus import affinity, usable_cpus
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.group import Group

@@ -6,23 +6,23 @@ copy it where asked, meet the other ranks. What the kernel counts is read before
 torch keeps `num_workers * prefetch_factor` batches asked for at any time, and so as many may lie
 ready, whole, after any pause: as where ranks wait for each other. Batches that were loaded before
 the clock started would be counted as if they had been loaded in no time. They are left out by
-taking as many after the pause and before the clock (`excluded`), or there are none because a new
-pass has just begun (`empty`); with `published` they are counted, as the benchmark of wsistream
-does.
+taking as many after the pause and before the clock (`excluded`); with `published` they are
+counted, as the benchmark of wsistream does.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyscale_stages.framefiles import files_of
 from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.items import Places, pixels_of, places_in
-from pyscale_stages.loader.params import LoaderParams, Opening
 from pyscale_stages.loader.processes import process_tree, used_between, uses_of
+from pyscale_stages.loader.stage import LoaderParams
 from pyscale_stages.loading import BatchWindow
 from pyscale_stages.measure.pagecache import evict_all
 from pyscale_stages.ranks.group import Group
@@ -66,20 +66,6 @@ def batches_to_time(params: LoaderParams) -> int:
     return -(-params.batches // params.num_workers) * params.num_workers
 
 
-def _open(batches: Batches, opening: Opening, meet: Callable[[], None] | None) -> int:
-    """Bring the queues to the state that is asked for; say how many batches were left out."""
-    if opening == "empty":
-        batches.begin()
-        if meet is not None:
-            meet()
-    left_out = batches.ready_at_most if opening == "excluded" else 0
-    for _ in range(left_out):
-        batches.take()
-        if meet is not None:
-            meet()
-    return left_out
-
-
 def time_window(
     batches: Batches,
     params: LoaderParams,
@@ -92,18 +78,18 @@ def time_window(
     In step each batch is taken when all ranks have had their last one. All ranks are to begin at
     one moment, from a meeting: the batches that are left out come after it, since queues fill
     again while a rank waits for the others. In step they are met for, too, so that all clocks
-    start at one meeting. So do they where queues are emptied: a slow rank waits there for what was
-    asked for, and a clock that ran meanwhile in a fast one would count it.
+    start at one meeting.
     """
     pids = process_tree()
     meet = None if group is None else group.meet
     if group is not None:
         group.meet()
     cache = evict_slides(slides) if params.cold_windows else None
-    excluded = _open(batches, params.opening, meet)
-    if params.opening == "empty" and not params.persistent_workers:
-        # The new pass has processes of its own.
-        pids = process_tree()
+    excluded = batches.ready_at_most if params.opening == "excluded" else 0
+    for _ in range(excluded):
+        batches.take()
+        if meet is not None:
+            meet()
     n_batches = batches_to_time(params)
     now = time.perf_counter
     waits_s: list[float] = []
@@ -150,15 +136,6 @@ def time_window(
 
 def evict_slides(slides: Iterable[str]) -> CacheState:
     """Drive slides out of the page cache of this node."""
-    files = [file for slide in slides for file in _files_of(Path(slide))]
+    files = [file for slide in slides for file in files_of(Path(slide))]
     states = (eviction.state for eviction in evict_all(files))
     return min(states, key=LEAST_PROVED_FIRST.index, default="unsupported")
-
-
-def _files_of(slide: Path) -> Iterator[Path]:
-    """Files of a slide: of an OME-Zarr image, or of one with its tiles in a folder beside it."""
-    folder = slide if slide.is_dir() else slide.with_suffix("")
-    if not slide.is_dir():
-        yield slide
-    if folder.is_dir():
-        yield from sorted(path for path in folder.rglob("*") if path.is_file())

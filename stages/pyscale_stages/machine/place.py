@@ -6,8 +6,9 @@ import errno
 import os
 import shutil
 import signal
+import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
@@ -16,11 +17,14 @@ from typing import Any
 
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
 from pyscale_stages.measure.mounts import filesystem_of
+from pyscale_stages.measure.pagecache import Eviction
 from pyscale_stages.task import Task
 from pyscale_stages.wording import size_in_words
 
 SPARE_SHARE = 0.05
 """Room that is wanted beyond the files: a full filesystem is slow, and its blocks are whole."""
+IN_MEMORY = {"tmpfs", "ramfs", "hugetlbfs"}
+"""Filesystems whose files lie in memory."""
 _GIVE = "name another one, as in --input place=FOLDER"
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, how a batch system ends a task, and a closed terminal."""
@@ -45,6 +49,45 @@ def ready(folder: Path, what: str, give: str = _GIVE) -> Path:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise BadInput(f"{what} {folder} is not writable: {give}")
     return folder
+
+
+def cache_of(
+    task: Task, place: Path, given: Path | None, needed_bytes: int
+) -> tuple[Path | None, str]:
+    """Folder of a cache device: the one given, else the node's scratch; or why there is none."""
+    key = f"cache_folder of stages.{task.stage.name}"
+    scratch = Path(tempfile.gettempdir())
+    cache = scratch if given is None else ready(given, "the cache_folder", f"name another {key}")
+    one_filesystem = cache.stat().st_dev == place.stat().st_dev
+    if given is None:
+        why_not = ""
+        if one_filesystem:
+            why_not = "lies on the filesystem that is measured"
+        elif filesystem_of(scratch).fs_type in IN_MEMORY:
+            why_not = "lies in memory"
+        elif shutil.disk_usage(scratch).free < with_spare(needed_bytes):
+            why_not = f"has not the room of {size_in_words(with_spare(needed_bytes))}"
+        if why_not:
+            return None, f"the node's scratch folder (TMPDIR) {why_not}: name a {key}"
+    elif one_filesystem:
+        task.warn(
+            "cache_folder lies on the filesystem of the place, so no second one is measured",
+            "one-filesystem",
+        )
+    task.versions |= filesystem_versions(cache, "cache")
+    return cache, ""
+
+
+def warn_of_unproved(task: Task, evictions: Iterable[Eviction]) -> None:
+    """Say once why a file may lie in the page cache although it was driven out of it."""
+    for eviction in evictions:
+        if eviction.reason and all(said.code != "perhaps-cached" for said in task.warned):
+            # Reasons name the file, which nobody else knows.
+            reason = eviction.reason.replace(str(eviction.path), eviction.path.name)
+            task.warn(
+                f"files may not have been read from storage ({eviction.state}): {reason}",
+                "perhaps-cached",
+            )
 
 
 def with_spare(n_bytes: int) -> int:
@@ -96,23 +139,19 @@ def filesystem_versions(place: Path, prefix: str) -> dict[str, str]:
 
 def _sentence(error: OSError, place: Path, lower: str) -> StageError:
     said = error.strerror or type(error).__name__
-    if error.errno == errno.ENOSPC:
-        return ResourceExhausted(f"the filesystem of {place} is full: free space there, or {lower}")
-    if error.errno == errno.EDQUOT:
-        return ResourceExhausted(f"the quota of {place} is used up: raise it, or {lower}")
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return ResourceExhausted(
+            f"the filesystem of {place} is full, or its quota is used up ({said}): free space "
+            f"there, or {lower}"
+        )
     if error.errno in {errno.EMFILE, errno.ENFILE}:
         return ResourceExhausted(
             f"too many open files for this task: {lower}, or raise the limit by ulimit -n"
         )
-    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
-        return BadInput(f"{place} is not writable ({said}): {_GIVE}")
-    if error.errno in {errno.ENOENT, errno.ESTALE}:
-        return BadInput(
-            f"a test file vanished from {place} during the test: check that nothing cleans that "
-            "folder, or name another one, as in --input place=FOLDER"
-        )
-    return StageError(
-        f"the filesystem of {place} reported an error ({said}): check its health, or {_GIVE}"
+    kind = BadInput if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS} else StageError
+    return kind(
+        f"the filesystem of {place} reported an error ({said}): check its health, and that "
+        f"nothing else cleans that folder, or {_GIVE}"
     )
 
 
@@ -121,66 +160,41 @@ def scratch_folder(place: Path, stage: str, warn: Callable[[str], None]) -> Iter
     """Make a folder inside a place and remove it, also where the task is ended by a signal."""
     # Named before it is made: a signal in between finds it below.
     folder = place / f".pyscale-{stage}-{token_hex(4)}"
-    with _one_ending() as no_more:
+    with _endings_raise() as no_more:
         try:
-            try:
-                _make(folder)
-                yield folder
-            finally:
-                no_more()
+            folder.mkdir(mode=0o700)
+            yield folder
         finally:
+            no_more()
             shutil.rmtree(folder, ignore_errors=True)
             if folder.exists():
                 warn(f"{folder} could not be removed: remove it by hand")
 
 
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=0o700)
-    except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            raise
-        raise BadInput(
-            f"{folder.parent} is not writable ({error.strerror}): name another folder, as in "
-            "--input place=FOLDER"
-        ) from error
-
-
 @contextmanager
-def _one_ending() -> Iterator[Callable[[], None]]:
-    """Let the first signal that ends the task raise, and no further one disturb the clearing up."""
-    # Handlers and no signal mask: the kernel gives what one thread blocks to a thread of a library
-    # that does not, and Python then calls the handler in the main thread all the same.
+def _endings_raise() -> Iterator[Callable[[], None]]:
+    """Let signals that end a task raise in the block, until it says that it clears up."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None  # only the main thread may say what a signal does
         return
-    hears, raised = True, False
-    held: list[int] = []
-
-    def end(number: int, _frame: FrameType | None) -> None:
-        nonlocal hears, raised
-        if hears:
-            hears, raised = False, True
-            if number == signal.SIGINT:
-                raise KeyboardInterrupt
-            raise SystemExit(128 + number)
-        if not raised:
-            held.append(number)
-
-    def no_more() -> None:
-        nonlocal hears
-        hears = False
-
     earlier: dict[signal.Signals, Any] = {
-        each: signal.signal(each, end)
+        each: signal.getsignal(each)
         for each in ENDINGS
         # Who starts a task by nohup, or behind a shell's back, wants it not to hear.
         if signal.getsignal(each) not in {signal.SIG_IGN, None}
     }
+
+    def answer(what: Any) -> None:
+        for each in earlier:
+            signal.signal(each, what)
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        answer(signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
     try:
-        yield no_more
+        answer(end)
+        yield lambda: answer(signal.SIG_IGN)
     finally:
         for each, handler in earlier.items():
             signal.signal(each, handler)
-        if held:
-            signal.raise_signal(held[0])

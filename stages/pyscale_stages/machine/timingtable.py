@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf, isclose, nan
 from pathlib import Path
 
@@ -49,23 +49,21 @@ def timings_table(timings: Sequence[Timing]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=TYPES)
 
 
-def write_results(
-    task: Task, timings: pl.DataFrame, more: Mapping[str, pl.DataFrame] | None = None
-) -> None:
-    """Write the output of one worker: its timings, further tables, and what they are of."""
+def write_results(task: Task, timings: pl.DataFrame) -> None:
+    """Write the output of one worker: its timings, and what they are of."""
     task.count(objects=len(timings))
     with task.span("write"):
-        parquet.write_tables(task, {TIMINGS: timings, **(more or {})})
+        parquet.write_tables(task, {TIMINGS: timings})
         part = task.spec.frames or (0, 1)
         task.write_window(part, task.spec.movie_frames or part[1])
 
 
-def read_table(folder: Path, name: str = TIMINGS) -> pl.DataFrame:
-    """Read one of the tables of an output folder."""
-    return parquet.read_table(folder / name, TYPES if name == TIMINGS else (WORKER,))
+def read_table(folder: Path) -> pl.DataFrame:
+    """Read the table of an output folder."""
+    return parquet.read_table(folder / TIMINGS, TYPES)
 
 
-def merge(task: Task, others: tuple[str, ...] = ()) -> None:
+def merge(task: Task) -> None:
     """Put the tables of all workers, each of which did all tests, below each other."""
     # Workers that measured the same thing at once may have the same frames; then the order given
     # is kept.
@@ -75,16 +73,15 @@ def merge(task: Task, others: tuple[str, ...] = ()) -> None:
         if path.resolve() in seen:
             raise BadInput(f"{path} is given twice: give each worker's output once")
         seen.add(path.resolve())
-    parts: dict[str, list[pl.DataFrame]] = {name: [] for name in (TIMINGS, *others)}
+    parts: list[pl.DataFrame] = []
     workers = 0
     for path, _ in found:
-        tables = {name: read_table(path, name) for name in parts}
-        for name, table in tables.items():
-            parts[name].append(table.with_columns(pl.col(WORKER) + workers))
-        workers += tables[TIMINGS][WORKER].n_unique()
-    joined = {name: pl.concat(tables) for name, tables in parts.items()}
-    parquet.write_tables(task, joined)
-    task.count(objects=len(joined[TIMINGS]))
+        table = read_table(path)
+        parts.append(table.with_columns(pl.col(WORKER) + workers))
+        workers += table[WORKER].n_unique()
+    joined = pl.concat(parts)
+    parquet.write_tables(task, {TIMINGS: joined})
+    task.count(objects=len(joined))
     task.write_whole(found[0][1])
 
 

@@ -8,11 +8,16 @@ that writes it does not exist; tifffile and imagecodecs read it. Sizes of the co
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from pyscale_stages.movieformats.counting import Frame, Frames, alike
+Frame = npt.NDArray[Any]
+Frames = Iterable[Frame]
+"""Frames of shape (Y, X), one by one; an array of shape (T, Y, X) is such a series too."""
 
 COMPRESSION = 65001
 """TIFF's number for codes of 7 bits for the run and 2 + 2 bits for the place in the pixel."""
@@ -30,7 +35,7 @@ def write_eer(path: Path, frames: Frames) -> None:
     import tifffile
 
     with tifffile.TiffWriter(path, bigtiff=True) as writer:
-        for number, frame in enumerate(alike(frames)):
+        for number, frame in enumerate(frames):
             writer.write(
                 iter([encode_events(frame)]),
                 shape=frame.shape,

@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from pyscale_stages.errors import StageError, as_stage_error, short
+from pyscale_stages.errors import StageError, short
 from pyscale_stages.ranks.meeting import ANSWER_S, LOOK_S, TIMEOUT_S, Party, met
 from pyscale_stages.ranks.network import INTERFACE_VARIABLE, interface_towards
 from pyscale_stages.ranks.rank_failure import LostRank
@@ -68,24 +68,6 @@ class Group:
             for each, length in zip(found, sizes, strict=True)
         ]
 
-    def agree(self, error: str | None) -> None:
-        """Go on only if every rank can: all call this, each with its error, a sentence, or None."""
-        # It returns to a rank that gives an error, which then raises its own; the others it ends.
-        try:
-            said = self.all_gather(error)
-        except LostRank:
-            # That others are gone already is no news to a rank that ends itself.
-            if error is None:
-                raise
-            return
-        if error is None:
-            for number, why in enumerate(said):
-                if why is not None:
-                    raise LostRank(
-                        f"rank {number} of {self.count} failed, so rank {self.number} stopped "
-                        f"too: {why}"
-                    )
-
     @contextmanager
     def heard(self) -> Iterator[None]:
         """Say in a sentence how ranks were parted, where a call of `torch.distributed` fails."""
@@ -95,20 +77,6 @@ class Group:
             if self._party is None:
                 raise
             raise _parted(self._party, raised) from raised
-
-
-@contextmanager
-def hearing(group: Group) -> Iterator[None]:
-    """Meet the other ranks at the end of the block, and end with any that has failed in it."""
-    # Inside the block nothing may meet: a rank that failed would meet the others elsewhere. What
-    # failed here is raised as it is.
-    try:
-        yield
-    except Exception as error:
-        known = as_stage_error(error)
-        group.agree(str(known) if known else f"{type(error).__name__} ({error})")
-        raise
-    group.agree(None)
 
 
 @contextmanager

@@ -249,7 +249,7 @@ def _received(path: Path, count: int, timeout_s: float, words: Told, stack: Exit
             told = line.hear()
             connection.settimeout(None)
             # Anybody on the network may connect.
-            if told is not None and _is_same(told.get("secret"), secret):
+            if told is not None and told.get("secret") == secret:
                 rank = told["rank"]
                 again = rank in lines
                 lines[-1 if again else rank] = line
@@ -281,13 +281,6 @@ def _refuse_discord(path: Path, told: Told, count: int, *, again: bool) -> None:
             f"two processes came to {path} as rank {rank}: give each another --rank, or use "
             "another --meeting if an earlier attempt used this one"
         )
-
-
-def _is_same(told: object, secret: str) -> bool:
-    # As text it would have to be ASCII. JSON may hold surrogates, which UTF-8 has not.
-    return isinstance(told, str) and secrets.compare_digest(
-        told.encode(errors="surrogatepass"), secret.encode()
-    )
 
 
 def _joined(path: Path, number: int, count: int, timeout_s: float, stack: ExitStack) -> Party:

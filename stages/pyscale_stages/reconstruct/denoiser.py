@@ -9,7 +9,7 @@ import torch
 
 from pyscale_stages.errors import BadInput, short
 from pyscale_stages.hashing import sha256_of
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.torchdevice import read_weights
 
 RANDOM = "random"

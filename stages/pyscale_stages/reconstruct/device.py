@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -14,9 +14,9 @@ from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, ResourceExhausted, as_stage_error
 from pyscale_stages.measure.cgroups import limits
 from pyscale_stages.measure.usage import peak_rss_bytes
+from pyscale_stages.ranks.group import Group
 from pyscale_stages.ranks.rank_failure import LostRank
-from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.torchdevice import name_of, require_working
+from pyscale_stages.torchdevice import require_working
 
 LOCAL_RANK_VARIABLE = "SLURM_LOCALID"
 """Number of this process among those of its job on this node."""
@@ -35,8 +35,8 @@ class Place:
 
 
 @contextmanager
-def told(place: Place, params: ReconstructParams) -> Iterator[None]:
-    """Have errors say in which rank and on which node they arose, and what memory would spare."""
+def told(place: Place) -> Iterator[None]:
+    """Have errors say in which rank and on which node they arose, and what would spare memory."""
     try:
         yield
     except LostRank:
@@ -47,7 +47,8 @@ def told(place: Place, params: ReconstructParams) -> Iterator[None]:
             raise
         if isinstance(known, ResourceExhausted) and "memory" in str(known):
             raise ResourceExhausted(
-                f"{what_ran_out(known)} in {place}: {_sparing(place, params)}"
+                f"{what_ran_out(known)} in {place}: lower size_px, tile_px or tiles_at_once, start "
+                "more ranks, or give each rank more memory"
             ) from raised
         raise type(known)(f"{place}: {known}") from raised
 
@@ -55,43 +56,6 @@ def told(place: Place, params: ReconstructParams) -> Iterator[None]:
 def what_ran_out(error: ResourceExhausted) -> str:
     """What an error says, without the advice that stages of frames are given."""
     return str(error).rpartition(": ")[0] or str(error)
-
-
-def _sparing(place: Place, params: ReconstructParams) -> str:
-    """What takes less memory, with the values that were too large."""
-    if place.ranks == 1 and params.whole_at_one:
-        return (
-            f"lower size_px ({params.size_px}), start several ranks, which cut the image into "
-            "tiles, or give the rank more memory"
-        )
-    lower = [f"tile_px ({params.tile_px})", f"size_px ({params.size_px})"]
-    if params.tiles_at_once > 1:
-        lower.insert(0, f"tiles_at_once ({params.tiles_at_once})")
-    return f"lower {', '.join(lower[:-1])} or {lower[-1]}, or give each rank more memory"
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a rank tells the others of itself before they begin."""
-
-    place: Place
-    device: str
-    uuid: str
-    """Of a GPU; empty for a processor."""
-    weights: str
-    asked: str
-    """Seed and parameters, but for the file of weights, which need not lie at one place."""
-
-    @classmethod
-    def of(
-        cls, place: Place, device: torch.device, weights: str, params: ReconstructParams, seed: int
-    ) -> Report:
-        """Return that of this rank."""
-        uuid = ""
-        if device.type == "cuda":
-            uuid = str(torch.cuda.get_device_properties(device).uuid)
-        asked = f"{seed} {params.model_dump_json(exclude={'weights'})}"
-        return cls(place, name_of(device), uuid, weights, asked)
 
 
 def backend_of(kind: Device) -> str:
@@ -152,26 +116,24 @@ def memory_pss_bytes() -> int | None:
     return getattr(psutil.Process().memory_full_info(), "pss", None)
 
 
-def refuse_unequal(reports: Sequence[Report]) -> None:
+def refuse_unequal(group: Group, place: Place, device: torch.device, asked: str) -> None:
     """Refuse ranks that cannot do equal shares of one image, which all of them find alike."""
-    first = reports[0]
-    for report in reports:
-        if report.asked != first.asked:
+    is_gpu = device.type == "cuda"
+    own = {
+        "place": str(place),
+        "gpu": f"{place.node} {torch.cuda.get_device_properties(device).uuid}" if is_gpu else None,
+        "asked": asked,
+    }
+    first, *others = told_by_all = group.all_gather(own)
+    for other in others:
+        if other["asked"] != first["asked"]:
             raise BadInput(
-                f"{first.place} and {report.place} have different parameters or seeds: give all "
-                "ranks the same --params and --seed"
+                f"{first['place']} and {other['place']} have different parameters, seeds or "
+                "weights: give all ranks the same --params and --seed, and one file of weights"
             )
-        if report.weights != first.weights:
-            raise BadInput(
-                f"{first.place} has the weights {first.weights}, but {report.place} has "
-                f"{report.weights}: give all ranks one file, on storage that all of them see"
-            )
-    owners: dict[tuple[str, str], Report] = {}
-    for report in (report for report in reports if report.uuid):
-        other = owners.setdefault((report.place.node, report.uuid), report)
-        if other is not report:
-            raise BadInput(
-                f"{report.place} and rank {other.place.rank} have the same {report.device}, but "
-                "tensors go only between different GPUs: give each rank its own GPU, or use fewer "
-                "workers"
-            )
+    gpus = [told["gpu"] for told in told_by_all if told["gpu"]]
+    if len(set(gpus)) < len(gpus):
+        raise BadInput(
+            "ranks have the same GPU, but tensors go only between different ones: give each rank "
+            "its own GPU, or use fewer workers"
+        )

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput, StageError, said_by
 from pyscale_stages.moviewriter import CLASSIC_TIFF_BYTES
-from pyscale_stages.reconstruct.params import IMAGE, ReconstructParams
+from pyscale_stages.reconstruct.stage import IMAGE, ReconstructParams
 from pyscale_stages.reconstruct.tiles import interior_mask
 from pyscale_stages.task import Task
 from pyscale_stages.windows import folders_to_check, ordered_ranks, read_window, same_bytes

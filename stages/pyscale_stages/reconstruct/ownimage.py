@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.reading import Reading
-from pyscale_stages.reconstruct.params import STEP_PX, ReconstructParams
+from pyscale_stages.reconstruct.stage import STEP_PX, ReconstructParams
 
 Pixels = NDArray[np.float32]
 

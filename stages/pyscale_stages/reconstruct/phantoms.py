@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from pyscale_stages.reconstruct.ownimage import Pixels, lengths_of, own_image
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.stage import ReconstructParams
 
 SHAPES = 28
 """Discs and boxes of the colour image, each over those before it."""

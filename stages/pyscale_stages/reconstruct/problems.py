@@ -11,8 +11,8 @@ import torch
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.reconstruct.conebeam import ConeBeam
-from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.phantoms import phantom
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.torchdevice import make_torchvision_importable
 
 if TYPE_CHECKING:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from pydantic import TypeAdapter
 
 from pyscale_stages.measure.nodename import node_name
-from pyscale_stages.ranks.group import Group, hearing, joined
+from pyscale_stages.ranks.group import Group, joined
 from pyscale_stages.reconstruct.denoiser import RANDOM, network_of, weights_of
 from pyscale_stages.reconstruct.device import (
     Place,
-    Report,
     backend_of,
     memory_peak_bytes,
     memory_pss_bytes,
@@ -26,17 +24,17 @@ from pyscale_stages.reconstruct.device import (
     refuse_unequal,
     told,
 )
-from pyscale_stages.reconstruct.gate import gate_of
 from pyscale_stages.reconstruct.iterate import (
     Components,
     Solver,
+    gate_of,
     solver_of,
     timed_iterations,
     timed_objectives,
 )
 from pyscale_stages.reconstruct.output import Image, write_image
-from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import Problem, problem_of
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.reconstruct.tiles import Grid, grid_of, interior_mask
 from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
 from pyscale_stages.task import Task
@@ -84,12 +82,12 @@ def run(task: Task[ReconstructParams]) -> None:
             ready = _ready(task, params, group, place)
         if group.number == 0:
             _warn_of_idle_ranks(task, group.count, params.operators, ready.grid.tiles)
-        with told(place, params):
+        with told(place):
             solved = _solved(task, params, group, ready)
     task.add_sample(_record(task, params, ready, solved))
     if ready.device.type == "cuda":
         task.gpu_own_peak_bytes = solved.peak_bytes
-    with told(place, params), task.span("write"):
+    with told(place), task.span("write"):
         if spec.rank == 0:
             write_image(task, solved.image)
         task.write_window((spec.rank, spec.rank + 1), spec.ranks)
@@ -114,7 +112,7 @@ def _ready(task: Task, params: ReconstructParams, group: Group, place: Place) ->
     from pyscale_stages.reconstruct.context import TimedContext
 
     spec = task.spec
-    with hearing(group), told(place, params):
+    with told(place):
         with task.unmeasured():
             weights = weights_of(params)
         start = time.perf_counter()
@@ -122,11 +120,11 @@ def _ready(task: Task, params: ReconstructParams, group: Group, place: Place) ->
         problem = problem_of(params, spec.seed)
         grid = grid_of(problem.shape, params, group.count)
         network = network_of(problem.shape, params, spec.seed, device)
-        report = Report.of(place, device, weights, params, spec.seed)
-    of_all = group.all_gather(asdict(report))
-    refuse_unequal(TypeAdapter(list[Report]).validate_python(of_all))
+    # But for the file of weights, which need not lie at one place.
+    asked = f"{spec.seed} {params.model_dump_json(exclude={'weights'})} {weights}"
+    refuse_unequal(group, place, device, asked)
     context = TimedContext(group, device, Components(partial(wait_for, device)))
-    with told(place, params):
+    with told(place):
         solver = solver_of(problem, network, params, grid, context)
     return Ready(
         device, weights, problem, grid, network, solver, setup_s=time.perf_counter() - start

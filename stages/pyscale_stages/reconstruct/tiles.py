@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.reconstruction import Tiling
 
 _HALVINGS = 3

@@ -57,16 +57,6 @@ def _below(folder: Path) -> Iterator[Path]:
         folders[:] = [name for name in folders if name not in parts and not name.startswith(".")]
 
 
-def check_readable(path: Path) -> None:
-    """Refuse what no reader can open."""
-    if not path.exists():
-        raise BadInput(f"{path} does not exist: give the path of a slide")
-    if not os.access(path, os.R_OK):
-        raise BadInput(f"{path} is not readable for this user: change its permissions")
-    if path.is_file() and path.stat().st_size == 0:
-        raise BadInput(f"{path} is empty (0 bytes): the copy or download failed; fetch it again")
-
-
 def _is_slide(entry: Path) -> bool:
     # Hidden files are what an operating system or an interrupted copy left.
     if entry.name.startswith(".") or entry.suffix.lower() not in SLIDE_SUFFIXES:

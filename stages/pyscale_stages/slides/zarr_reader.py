@@ -11,7 +11,7 @@ import numpy as np
 import zarr
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.slides.levels import LevelSlide, Pixels
+from pyscale_stages.slides.opening import LevelSlide, Pixels
 
 _UM = {"nanometer": 1e-3, "micrometer": 1.0, "millimeter": 1e3, "centimeter": 1e4, "meter": 1e6}
 _CHANNELS = ("c", "s")

@@ -1,41 +1,24 @@
-"""Results of the tests of one task, and the proof of what was in the page cache before each."""
+"""What a test reads, how, and the proof of what was in the page cache before it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 
-from pyscale_stages.machine.timingtable import WORKER
 from pyscale_stages.measure import pagecache
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.pagecache import Eviction
 from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState
-from pyscale_stages.storage.params import Mode, StorageParams
+from pyscale_stages.storage.stage import Mode
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Bottleneck, Timing
 
-RESIDENCY = "residency.parquet"
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
-_TYPES = {
-    WORKER: pl.Int64,
-    "test": pl.String,
-    "repeat": pl.Int64,
-    "workers": pl.Int64,
-    "mode": pl.String,
-    "file": pl.String,
-    "size_bytes": pl.Int64,
-    "resident_before_bytes": pl.Int64,
-    "resident_after_bytes": pl.Int64,
-    "method": pl.String,
-    "state": pl.String,
-    "reason": pl.String,
-}
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
 
@@ -96,41 +79,9 @@ def _warmed(path: Path) -> Eviction:
     return Eviction(path=path, node=node_name(), reason=after.reason, **kept)
 
 
-def residency_table(proofs: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    """Make one row of each proof."""
-    return pl.DataFrame(proofs, schema=_TYPES).with_columns(pl.lit(0, pl.Int64).alias(WORKER))
-
-
-@dataclass
-class Book:
-    """Timings of a task, and the proofs of what was in the page cache before them."""
-
-    task: Task
-    params: StorageParams
-    proofs: list[dict[str, Any]] = field(default_factory=list)
-
-    def prove(self, name: str, repeat: int, workers: int, proof: Proof) -> None:
-        """Keep the state of every file before one repeat of a test."""
-        self.proofs += [
-            {
-                "test": name,
-                "repeat": repeat,
-                "workers": workers,
-                "mode": proof.mode,
-                "file": file.path.name,
-                "size_bytes": file.after.size_bytes,
-                "resident_before_bytes": file.before.resident_bytes,
-                "resident_after_bytes": file.after.resident_bytes,
-                "method": file.after.method,
-                "state": file.state,
-                "reason": file.reason,
-            }
-            for file in proof.files
-        ]
-
-    def add(self, test: str, wall_s: float | None, **more: Any) -> None:
-        """Keep a timing; one without a time says in `why_not` why it cannot run here."""
-        self.task.add_sample(Timing(test=test, wall_s=wall_s, **more))
+def add(task: Task, test: str, wall_s: float | None, **more: Any) -> None:
+    """Keep a timing; one without a time says in `why_not` why it cannot run here."""
+    task.add_sample(Timing(test=test, wall_s=wall_s, **more))
 
 
 @dataclass(frozen=True)

@@ -15,38 +15,39 @@ from pathlib import Path
 
 import numpy as np
 
-from pyscale_stages.storage.book import Book, latency_details, prepare
+from pyscale_stages.storage.book import add, latency_details, prepare
 from pyscale_stages.storage.reads import DamagedRead
+from pyscale_stages.storage.stage import StorageParams
+from pyscale_stages.task import Task
 
 NAME = "metadata"
 
 
-def measure_metadata(book: Book, folder: Path, repeat: int) -> None:
+def measure_metadata(task: Task[StorageParams], folder: Path, repeat: int) -> None:
     """Create small files in a new folder, look at them, list, read and delete them."""
-    params = book.params
+    params = task.params
     folder.mkdir()
-    rng = np.random.default_rng([book.task.spec.seed, repeat])
+    rng = np.random.default_rng([task.spec.seed, repeat])
     content = rng.bytes(params.small_file_bytes)
     paths = [str(folder / f"file{number:07d}") for number in range(params.small_files)]
     # In another order than they were made in, as files of many workers are.
     shuffled = [paths[index] for index in rng.permutation(len(paths))]
-    with book.task.span("write"):
+    with task.span("write"):
         made = _each(paths, lambda path: _create(path, content))
-    with book.task.span("compute"):
+    with task.span("compute"):
         looked_at = _each(shuffled, os.stat)
         listed_s = _listed_s(folder, len(paths))
         proof = prepare(
-            [Path(path) for path in shuffled], "cold", drop_caches=book.params.drop_caches
+            [Path(path) for path in shuffled], "cold", drop_caches=task.params.drop_caches
         )
-    with book.task.span("read"):
+    with task.span("read"):
         read = _each(shuffled, _read)
-    with book.task.span("compute"):
+    with task.span("compute"):
         for path in paths:
             if _read(path) != content:
                 raise DamagedRead(f"{path} was not read as it was written")
         deleted = _each(shuffled, os.unlink)
         folder.rmdir()
-    book.prove(f"{NAME}_read", repeat, 1, proof)
     size, files = {"file_bytes": float(params.small_file_bytes)}, float(len(paths))
     for operation, (wall_s, details), more in (
         ("create", made, size),
@@ -55,7 +56,8 @@ def measure_metadata(book: Book, folder: Path, repeat: int) -> None:
         ("read", read, size | proof.details),
         ("delete", deleted, {}),
     ):
-        book.add(
+        add(
+            task,
             f"{NAME}_{operation}",
             wall_s,
             repeat=repeat,

@@ -12,19 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import StageError
+from pyscale_stages.machine.place import IN_MEMORY, warn_of_unproved
 from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.storage.book import (
-    Book,
     Case,
     FileSet,
+    add,
     latency_details,
     prepare,
     resident_bytes,
 )
 from pyscale_stages.storage.reading import ALIGNMENT_BYTES, Piece, Reader
+from pyscale_stages.storage.stage import StorageParams
 from pyscale_stages.storage.testfiles import Stack, checksum
-
-IN_MEMORY = {"tmpfs", "ramfs", "hugetlbfs"}
+from pyscale_stages.task import Task
 
 
 class DamagedRead(StageError):  # noqa: N818 - named for what it says
@@ -42,7 +43,7 @@ class Read:
 
 
 def timed_read(
-    book: Book,
+    task: Task[StorageParams],
     case: Case,
     files: FileSet,
     read: Callable[[], Read | str],
@@ -54,26 +55,27 @@ def timed_read(
     direct = case.mode == "direct"
     done: Read | str = why_not_direct(files.files[0]) if direct else ""
     if not done:
-        with book.task.span("compute"):
-            dropping = book.params.drop_caches
+        with task.span("compute"):
+            dropping = task.params.drop_caches
             proof = prepare(files.files, case.mode, drop_caches=dropping)
-        with book.task.span("read"):
+            if case.mode == "cold":
+                warn_of_unproved(task, proof.files)
+        with task.span("read"):
             done = read()
         if direct and proof.all_cold and resident_bytes(files.files) > 0:
             done = "the filesystem accepts O_DIRECT but still reads through the page cache"
     if isinstance(done, str):
-        book.add(case.test, None, why_not=done, **case.timing)
+        add(task, case.test, None, why_not=done, **case.timing)
         return
-    with book.task.span("compute"):
+    with task.span("compute"):
         details = done.details | proof.details | {"checksum": float(verify())}
-    book.prove(case.test, case.repeat, case.workers, proof)
     read_of = {"amount": done.amount, "unit": "B", "cache": proof.state, "details": details}
-    book.add(case.test, done.wall_s, **read_of, **case.timing)
+    add(task, case.test, done.wall_s, **read_of, **case.timing)
 
 
-def read_sequentially(book: Book, case: Case, files: FileSet) -> None:
+def read_sequentially(task: Task[StorageParams], case: Case, files: FileSet) -> None:
     """Read files one after the other from end to end."""
-    block_bytes = book.params.block_bytes
+    block_bytes = task.params.block_bytes
     reader = Reader(block_bytes, direct=case.mode == "direct")
 
     def read() -> Read:
@@ -81,13 +83,13 @@ def read_sequentially(book: Book, case: Case, files: FileSet) -> None:
         amount = sum(reader.stream(path, block_bytes) for path in files.files)
         return Read(time.perf_counter() - begin, amount, {"block_bytes": float(block_bytes)})
 
-    timed_read(book, case, files, read, lambda: verified(reader, files, block_bytes))
+    timed_read(task, case, files, read, lambda: verified(reader, files, block_bytes))
 
 
-def read_at_random(book: Book, case: Case, stack: Stack) -> None:
+def read_at_random(task: Task[StorageParams], case: Case, stack: Stack) -> None:
     """Read every particle once, in an order drawn anew for each repeat."""
     length_bytes = stack.pieces[0].length_bytes
-    order = random_order(book, case, stack)
+    order = random_order(task, case, stack)
     pieces = [stack.pieces[index] for index in order]
     reader = Reader(length_bytes, direct=case.mode == "direct")
 
@@ -113,12 +115,12 @@ def read_at_random(book: Book, case: Case, stack: Stack) -> None:
         # In one byte order, so that the checksums of two machines compare.
         return zlib.crc32(found.astype("<u4").tobytes())
 
-    timed_read(book, case, stack, read, verify)
+    timed_read(task, case, stack, read, verify)
 
 
-def random_order(book: Book, case: Case, stack: Stack) -> npt.NDArray[np.int64]:
+def random_order(task: Task[StorageParams], case: Case, stack: Stack) -> npt.NDArray[np.int64]:
     """Order in which one repeat reads the particles, each once."""
-    rng = np.random.default_rng([book.task.spec.seed, case.repeat])
+    rng = np.random.default_rng([task.spec.seed, case.repeat])
     return rng.permutation(len(stack.pieces))
 
 

@@ -19,12 +19,10 @@ import tifffile  # noqa: F401 - as above
 
 from pyscale_stages.atomic import flush_to_disk
 from pyscale_stages.errors import BadInput
-from pyscale_stages.machine import timingtable
 from pyscale_stages.machine.place import (
-    filesystem_versions,
+    cache_of,
     in_words,
     place_of,
-    ready,
     refuse_lack_of_space,
     scratch_folder,
 )
@@ -32,41 +30,35 @@ from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.movieformats.codecs import MovieFormat
 from pyscale_stages.storage.book import (
     DROP_CACHES,
-    RESIDENCY,
-    Book,
     Case,
     FileSet,
+    add,
     prepare,
-    residency_table,
 )
 from pyscale_stages.storage.metadata import measure_metadata
-from pyscale_stages.storage.ownfiles import OWN, own_files
-from pyscale_stages.storage.parallel import read_in_parallel
-from pyscale_stages.storage.params import LOWER, Order, StorageParams, room_bytes
-from pyscale_stages.storage.reading import Reader
+from pyscale_stages.storage.reading import Reader, read_in_parallel
 from pyscale_stages.storage.reads import read_at_random, read_sequentially, verified
-from pyscale_stages.storage.testfiles import Stack, write_movies, write_stack
+from pyscale_stages.storage.stage import LOWER, Order, StorageParams, room_bytes
+from pyscale_stages.storage.testfiles import OWN, Stack, own_files, write_movies, write_stack
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
 
-NO_CACHE = "no cache_folder was given under stages.storage"
 COPY = "particle_cache_copy"
-Reads = Callable[[Book, Case, Stack], None]
+Reads = Callable[[Task[StorageParams], Case, Stack], None]
 BY_ORDER: dict[Order, Reads] = {"sequential": read_sequentially, "random": read_at_random}
-
-merge = partial(timingtable.merge, others=(RESIDENCY,))
-"""The tables of all workers one below the other."""
 
 
 @dataclass
 class Bench:
     """What the tests of a task work on."""
 
-    book: Book
+    task: Task[StorageParams]
     folder: Path
     """Work folder in the measured place."""
     cache: Path | None
     """Work folder in the cache folder."""
+    no_cache: str
+    """Why there is none, in words."""
     movies: dict[MovieFormat, FileSet]
     stacks: dict[str, Stack] = field(default_factory=dict)
     """The stack of this repeat: as `particle` in the place, as `cache` its copy, as `own` the
@@ -78,10 +70,14 @@ class Bench:
 def run(task: Task[StorageParams]) -> None:
     """Do every test as often as asked and write what was timed, with its proofs."""
     params = task.params
-    book = Book(task, params)
-    place, cache = _folders(task, params)
+    place = place_of(task)
+    cache, no_cache = cache_of(task, place, params.cache_folder, params.stack_bytes)
+    needed = {place: room_bytes(params)}
+    if cache is not None:
+        needed[cache] = needed.get(cache, 0) + params.stack_bytes
+    refuse_lack_of_space(needed, LOWER)
     _refuse_no_drop(params)
-    _describe(book, place, cache)
+    _tell_scale(task, params)
     scratch = partial(scratch_folder, stage=task.stage.name, warn=task.warn)
     with ExitStack() as stack:
         stack.enter_context(in_words(place, LOWER))
@@ -90,28 +86,15 @@ def run(task: Task[StorageParams]) -> None:
         with task.span("compute"):
             kinds = tuple(dict.fromkeys(params.movie_formats))
             movies = {
-                kind: write_movies(book, folder / kind, kind)
+                kind: write_movies(task, folder / kind, kind)
                 for kind in task.progress(kinds, len(kinds), "writing movies")
             }
             own, own_stack = own_files(params.own_data)
-        bench = Bench(book, folder, cache_folder, movies, own_stack, own)
+        bench = Bench(task, folder, cache_folder, no_cache, movies, own_stack, own)
         tests = [test for repeat in range(params.repeats) for test in _tests_of(bench, repeat)]
         for test in task.progress(tests, len(tests), "measuring storage"):
             test()
-    write_results(task, timings_table(task.of(Timing)), {RESIDENCY: residency_table(book.proofs)})
-
-
-def _folders(task: Task, params: StorageParams) -> tuple[Path, Path | None]:
-    """The place and the cache folder, with room for what will be written."""
-    place = place_of(task)
-    needed = {place: room_bytes(params)}
-    cache = None
-    if params.cache_folder is not None:
-        give = "name another cache_folder of stages.storage"
-        cache = ready(params.cache_folder, "the cache_folder", give)
-        needed[cache] = needed.get(cache, 0) + params.stack_bytes
-    refuse_lack_of_space(needed, LOWER)
-    return place, cache
+    write_results(task, timings_table(task.of(Timing)))
 
 
 def _refuse_no_drop(params: StorageParams) -> None:
@@ -122,16 +105,8 @@ def _refuse_no_drop(params: StorageParams) -> None:
         )
 
 
-def _describe(book: Book, place: Path, cache: Path | None) -> None:
-    """Say what is measured, and how large it is against CryoSPARC's benchmark."""
-    task, params = book.task, book.params
-    if cache is not None:
-        task.versions |= filesystem_versions(cache, "cache")
-        if cache.stat().st_dev == place.stat().st_dev:
-            task.warn(
-                "cache_folder lies on the filesystem of the place, so no second one is measured",
-                "one-filesystem",
-            )
+def _tell_scale(task: Task, params: StorageParams) -> None:
+    """Say how large the stack is against that of CryoSPARC's benchmark."""
     if params.scale_to_published != 1:
         task.warn(
             f"the particle stack of {params.stack_bytes / 1e9:.3g} GB is "
@@ -145,24 +120,24 @@ def _tests_of(bench: Bench, repeat: int) -> list[Callable[[], None]]:
     """List the tests of one repeat: writing and copying, then all that reads, in a drawn order."""
     # What else the machine does then hits no test in each repeat; none depends on what came before.
     others = [*_reading_tests(bench, repeat)]
-    rng = np.random.default_rng([bench.book.task.spec.seed, repeat])
+    rng = np.random.default_rng([bench.task.spec.seed, repeat])
     writing = [partial(_write, bench, repeat), partial(_copy, bench, repeat)]
     return [*writing, *(others[index] for index in rng.permutation(len(others)))]
 
 
 def _reading_tests(bench: Bench, repeat: int) -> Iterator[Callable[[], None]]:
-    book, params = bench.book, bench.book.params
+    task, params = bench.task, bench.task.params
 
     def of_stack(read: Reads, case: Case, where: str = "particle") -> Callable[[], None]:
         # Which files these are is known only when they are written in this repeat.
-        return lambda: read(book, case, bench.stacks[where])
+        return lambda: read(task, case, bench.stacks[where])
 
-    yield partial(measure_metadata, book, bench.folder / "small", repeat)
+    yield partial(measure_metadata, task, bench.folder / "small", repeat)
     for mode in params.modes:
         for name, movies in (("movie", bench.movies), ("own_movie", bench.own)):
             for kind, files in movies.items():
                 case = Case(f"{name}_read_{kind}", mode, repeat)
-                yield partial(read_sequentially, book, case, files)
+                yield partial(read_sequentially, task, case, files)
         cache = ["cache"] if bench.cache is not None else []
         for where in ("particle", *cache, *bench.stacks.keys() & {OWN}):
             for order in params.orders:
@@ -173,29 +148,28 @@ def _reading_tests(bench: Bench, repeat: int) -> Iterator[Callable[[], None]]:
 
 
 def _write(bench: Bench, repeat: int) -> None:
-    bench.stacks["particle"] = write_stack(bench.book, bench.folder / "stack", repeat)
+    bench.stacks["particle"] = write_stack(bench.task, bench.folder / "stack", repeat)
 
 
 def _copy(bench: Bench, repeat: int) -> None:
     if bench.cache is None:
-        bench.book.add(COPY, None, repeat=repeat, why_not=NO_CACHE, bottleneck="storage")
+        add(bench.task, COPY, None, repeat=repeat, why_not=bench.no_cache, bottleneck="storage")
         return
     with in_words(bench.cache.parent, LOWER):
         original = bench.stacks["particle"]
-        bench.stacks["cache"] = _copied(bench.book, original, bench.cache / "stack", repeat)
+        bench.stacks["cache"] = _copied(bench.task, original, bench.cache / "stack", repeat)
 
 
-def _copied(book: Book, stack: Stack, folder: Path, repeat: int) -> Stack:
+def _copied(task: Task[StorageParams], stack: Stack, folder: Path, repeat: int) -> Stack:
     """Copy the stack, cold where that can be had, anew, and time copying and flushing."""
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
     copies = replace(stack, folder=folder, files=tuple(folder / f.name for f in stack.files))
-    with book.task.span("compute"):
-        proof = prepare(stack.files, "cold", drop_caches=book.params.drop_caches)
-        book.prove(COPY, repeat, 1, proof)
+    with task.span("compute"):
+        proof = prepare(stack.files, "cold", drop_caches=task.params.drop_caches)
     copy_s = flush_s = 0.0
-    with book.task.span("write"):
+    with task.span("write"):
         for source, copy in zip(stack.files, copies.files, strict=True):
             begin = time.perf_counter()
             shutil.copyfile(source, copy)
@@ -203,13 +177,13 @@ def _copied(book: Book, stack: Stack, folder: Path, repeat: int) -> Stack:
             flush_to_disk(copy)
             flush_s += time.perf_counter() - flushing
             copy_s += flushing - begin
-    with book.task.span("compute"):
-        block_bytes = book.params.block_bytes
+    with task.span("compute"):
+        block_bytes = task.params.block_bytes
         checksum = float(verified(Reader(block_bytes), copies, block_bytes))
     of_all: dict[str, Any] = {"repeat": repeat, "amount": stack.total_bytes, "unit": "B"}
     of_all["bottleneck"] = "storage"
     details = proof.details | {"checksum": checksum}
-    book.add(COPY, copy_s + flush_s, **of_all, cache=proof.state, details=details)
-    book.add(COPY, copy_s, **of_all, cache=proof.state, step="copy")
-    book.add(COPY, flush_s, **of_all, step="flush")
+    add(task, COPY, copy_s + flush_s, **of_all, cache=proof.state, details=details)
+    add(task, COPY, copy_s, **of_all, cache=proof.state, step="copy")
+    add(task, COPY, flush_s, **of_all, step="flush")
     return copies

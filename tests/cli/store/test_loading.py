@@ -42,7 +42,6 @@ LOADED = Loading(
     checksum="5eed",
     checksum_patches=64,
     consumed_per_s=90.0,
-    consumer="as the user said",
 )
 
 
@@ -93,7 +92,7 @@ def test_the_batches_of_both_windows_are_summed_up_beside_memory_and_diversity(r
     for window, expected in (("free", free), ("together", together)):
         told = {name: found[f"{window}_{name}"] for name in expected}
         assert told == pytest.approx(expected)
-    expected = LOADED.model_dump(include={"slides", "cores", "patch_bytes", "checksum", "consumer"})
+    expected = LOADED.model_dump(include={"slides", "cores", "patch_bytes", "checksum"})
     expected |= {"pss_bytes": 500, "rss_bytes": 800, "consumed_per_s": 90.0, "checksum_patches": 64}
     expected |= {"diversity_patches": 300, "slides_per_batch": 3.5, "effective_slides": 3.2}
     assert {name: found[name] for name in expected} == expected

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import threading
 
 import numpy as np
 import pytest
 
-from pyscale_stages.decompress.decode import (
+from pyscale_stages.decompress.run import (
     SHARED_MEMORY,
     Packed,
     decode_all,
@@ -23,11 +22,11 @@ from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.movieformats.codecs import (
     CODECS,
+    Camera,
     first_difference,
     sha256_of_frame,
     write_movie_file,
 )
-from pyscale_stages.movieformats.counting import Camera
 from refusals import refused
 
 CAMERA = Camera(frames=5, height_px=300, width_px=256, dose_per_px=0.4)
@@ -44,7 +43,7 @@ def test_frames_come_back_exactly_on_any_number_of_threads(tmp_path, name, threa
     movie, written = packed(name, CAMERA, tmp_path)
     room = movie.room()
     with running_threads(threads) as pool:
-        decoding = decode_all(movie, room, pool, threads)
+        decoding = decode_all(movie, room, pool)
     assert [sha256_of_frame(frame) for frame in room] == written
     assert 1 <= decoding.busy_threads <= threads
 
@@ -55,7 +54,7 @@ def test_as_many_frames_as_threads_are_decoded_at_once():
     waiting = [lambda _frame: meeting.wait()] * 8
     movie = Packed(waiting, (8, 1, 1), np.dtype(np.uint8))
     with running_threads(4) as pool:
-        assert decode_all(movie, movie.room(), pool, 4).busy_threads == 4
+        assert decode_all(movie, movie.room(), pool).busy_threads == 4
 
 
 def test_the_first_frame_that_differs_is_named_by_checksums_that_tell_shapes_apart(tmp_path):
@@ -63,39 +62,10 @@ def test_the_first_frame_that_differs_is_named_by_checksums_that_tell_shapes_apa
     assert first_difference(movie, movie.sha256) == ""
     changed = [*movie.sha256[:3], "0" * 64, *movie.sha256[4:]]
     assert "frame 3 came back" in first_difference(movie, changed)
-    assert "4 frames came back of 5" in first_difference(movie, movie.sha256[:4])
     frame = np.zeros((2, 6), np.uint8)
     others = [frame.reshape(3, 4), frame.view(np.int8), frame + 1]
     assert sha256_of_frame(frame) not in {sha256_of_frame(other) for other in others}
     assert sha256_of_frame(frame) == sha256_of_frame(frame.astype(bool))
-
-
-def test_after_an_error_no_frame_is_begun_and_no_thread_waits_for_those_that_cannot_start(
-    monkeypatch,
-):
-    begun = []
-
-    def fail(_frame):
-        begun.append(1)
-        raise ValueError("broken strip")
-
-    movie = Packed([fail] * 100, (100, 1, 1), np.dtype(np.uint8))
-    with pytest.raises(ValueError, match="broken strip"), running_threads(2) as pool:
-        decode_all(movie, movie.room(), pool, 2)
-    assert len(begun) <= 2
-    start = threading.Thread.start
-    started = []
-
-    def only_two(thread):
-        if len(started) == 2:
-            raise RuntimeError("can't start new thread")
-        started.append(thread)
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", only_two)
-    with refused(ResourceExhausted), running_threads(3):
-        pytest.fail("it began")
-    assert not any(thread.is_alive() for thread in started)
 
 
 CONTENT = os.urandom((9 << 20) + 17)
@@ -125,31 +95,20 @@ def size_of(path):
 def test_a_file_is_copied_whole_to_shared_memory_without_a_name(file):
     before = set(SHARED_MEMORY.iterdir())
     with memory_for(len(CONTENT)) as memory:
-        read_into(memory.buffer, file)
-        assert memory.why_not_shared == ""
-        assert memory.buffer[:] == CONTENT
+        read_into(memory, file)
+        assert memory[:] == CONTENT
         mine = {path for path in SHARED_MEMORY.iterdir() if size_of(path) == len(CONTENT)}
         assert not mine - before
 
 
-@pytest.mark.parametrize("is_there", [True, False])
-def test_without_room_in_shared_memory_it_is_copied_to_the_process_and_says_so(
-    file, tmp_path, monkeypatch, is_there
-):
-    def full(_descriptor, _offset, _size):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    folder = tmp_path if is_there else tmp_path / "shm"
-    with memory_for(len(CONTENT), folder) as memory:
-        read_into(memory.buffer, file)
-        assert memory.why_not_shared.startswith(f"{folder} has no room of 9.44 MB (No s")
-        assert memory.buffer[:] == CONTENT
+def test_shared_memory_without_room_is_refused(tmp_path):
+    with refused(ResourceExhausted), memory_for(len(CONTENT), tmp_path / "shm"):
+        pytest.fail("it began")
 
 
 def test_a_file_that_became_shorter_is_told_and_what_cannot_fit_refused(file):
     with memory_for(len(CONTENT) + 1) as memory, refused(BadInput):
-        read_into(memory.buffer, file)
+        read_into(memory, file)
     with pytest.raises(ResourceExhausted, match="GiB of memory"):
         refuse_beyond_memory(10**17, "decoding", "measure fewer frames")
     refuse_beyond_memory(1, "decoding", "measure fewer frames")

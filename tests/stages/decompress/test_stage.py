@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from pyscale_stages.decompress import run as decompressing
-from pyscale_stages.decompress.decode import packed_movie
-from pyscale_stages.decompress.params import DecompressParams
-from pyscale_stages.movieformats.codecs import CODECS
-from pyscale_stages.movieformats.counting import Camera
+from pyscale_stages.decompress.run import packed_movie
+from pyscale_stages.decompress.stage import DecompressParams
+from pyscale_stages.movieformats.codecs import CODECS, Camera
 from pyscale_stages.timing import Timing
 from smallstages import SMALL
 from stagetasks import Bench

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 import stagetasks
-from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.stage import KernelParams
 from pyscale_stages.kernels.work import Bench, StepClock
 from smallstages import SMALL
 

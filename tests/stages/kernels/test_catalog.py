@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.kernels.catalog import KERNELS, chosen
-from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.run import KERNELS, chosen
+from pyscale_stages.kernels.stage import KernelParams
 from pyscale_stages.kernels.work import bottleneck_on
 from pyscale_stages.timing import Bottleneck
 from refusals import refused

@@ -5,8 +5,7 @@ from functools import partial
 import pytest
 import torch
 
-from pyscale_stages.kernels.catalog import KERNELS
-from pyscale_stages.kernels.run import names_of
+from pyscale_stages.kernels.run import KERNELS, names_of
 from pyscale_stages.kernels.work import StepClock
 from pyscale_stages.timing import Timing
 from pyscale_stages.torchdevice import wait_for

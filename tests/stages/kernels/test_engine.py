@@ -6,8 +6,8 @@ import torch
 from scipy.special import logsumexp
 
 from pyscale_stages.kernels import engine, particles
-from pyscale_stages.kernels.params import COMBINATIONS
 from pyscale_stages.kernels.slices import disc
+from pyscale_stages.kernels.stage import COMBINATIONS
 
 STEPS = [
     *("load_particles", "put_particles_on_device", "fft", "project", "compare"),

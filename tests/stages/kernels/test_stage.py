@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from pyscale_stages.contract import TaskResult
-from pyscale_stages.kernels import catalog, work
-from pyscale_stages.kernels.catalog import KERNELS
+from pyscale_stages.kernels import run, work
+from pyscale_stages.kernels.run import KERNELS
 from pyscale_stages.timing import Timing
 
 FEW = {"tests": ["picking", "disk_single_linear10_max_C1", "host_to_device_pinned"]}
@@ -20,7 +20,7 @@ def pretend(monkeypatch, name, prepare):
     kernels = tuple(
         replace(kernel, prepare=prepare) if kernel.name == name else kernel for kernel in KERNELS
     )
-    monkeypatch.setattr(catalog, "KERNELS", kernels)
+    monkeypatch.setattr(run, "KERNELS", kernels)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import torch
 
 from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.factories import dataset_of
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 from pyscale_stages.loader.threads import one_thread_each
 from stagetasks import Bench
 

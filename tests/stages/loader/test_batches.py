@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 from patchsets import ENDS_AFTER, Ending, Numbered
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
 from pyscale_stages.loader.batches import EndlessSampler, sampler_of, told
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 from refusals import refused
 
 

@@ -14,7 +14,7 @@ from omezarr import write_zarr
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.batches import told
 from pyscale_stages.loader.factories import dataset_of
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 from pyscale_stages.slides.synthetic import SlidesParams, write_slides
 from refusals import refused
 

@@ -4,7 +4,6 @@ import statistics
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,7 +12,6 @@ from pyscale_stages.loader.processes import (
     Memory,
     Use,
     memory_of,
-    process_tree,
     used_between,
     uses_of,
 )
@@ -39,33 +37,6 @@ os.write(done[1], b"x")
 os.waitpid(pid, 0)
 print(json.dumps([asdict(alone), asdict(both)]))
 """
-
-
-@pytest.fixture
-def child():
-    """A process that has a child of its own and waits."""
-    code = "import subprocess, sys; subprocess.run(['cat'], stdin=sys.stdin)"
-    with subprocess.Popen(
-        [sys.executable, "-c", f"print('up', flush=True); {code}"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
-        process.stdout.readline()
-        # What goes through the grandchild has come out of it: so it is there.
-        process.stdin.write(b"x\n")
-        process.stdin.flush()
-        process.stdout.readline()
-        yield process.pid
-
-
-def test_children_of_children_belong_to_the_tree(child):
-    tree = process_tree()
-    assert tree[0] == os.getpid()
-    assert child in tree
-    grandchildren = Path(f"/proc/{child}/task/{child}/children")
-    if grandchildren.exists():
-        assert {int(pid) for pid in grandchildren.read_text().split()} <= set(tree)
-    assert len(set(tree)) == len(tree)
 
 
 def test_what_is_read_between_two_moments_is_counted(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from patchsets import READ_BYTES
 from pyscale_stages.loader import windows
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 from pyscale_stages.loader.windows import batches_to_time, late_start, time_window
 from pyscale_stages.ranks.group import Group
 
@@ -26,11 +26,9 @@ def first_x(timed):
         ({}, 3, 0, [12, 16, 20], 3),
         # Nothing lies ready without loader processes.
         ({"num_workers": 0}, 2, 0, [0, 4, 8], 0),
-        # Queues are empty where a new pass begins.
-        ({"opening": "empty"}, 2, 1, [0, 4, 8], 0),
         ({"opening": "published"}, 2, 1, [4, 8, 12], None),
     ],
-    ids=["excluded", "no loader processes", "empty", "published"],
+    ids=["excluded", "no loader processes", "published"],
 )
 def test_batches_that_may_lie_ready_are_left_out_or_not_as_was_asked(
     make_batches, params, prefetch_factor, taken, first, prefetched
@@ -91,8 +89,6 @@ class Noting(Group):
     [
         # As many as may lie ready are taken in step.
         ("excluded", 2, [8, 12, 16]),
-        # A fast rank's clock waits until a slow one has emptied its queues.
-        ("empty", 1, [0, 4, 8]),
         ("published", 0, [0, 4, 8]),
     ],
 )
@@ -112,18 +108,9 @@ def test_what_loader_processes_read_counts(make_batches):
     assert window.cpu_s is not None
 
 
-@pytest.mark.parametrize("persistent", [True, False])
-def test_it_counts_too_where_the_window_begins_a_new_pass(make_batches, persistent):
-    asked = {"opening": "empty", "persistent_workers": persistent}
-    batches = make_batches(factory="patchsets:reading", num_workers=1, **asked)
-    batches.take()
-    window = time_window(batches, params_of(**asked), None, []).window
-    assert window.read_bytes >= 2 * 4 * READ_BYTES
-
-
 @pytest.mark.parametrize(
     ("num_workers", "opening", "expected"),
-    [(0, "excluded", 50), (4, "excluded", 52), (64, "empty", 64), (4, "published", 50)],
+    [(0, "excluded", 50), (4, "excluded", 52), (64, "excluded", 64), (4, "published", 50)],
 )
 def test_a_window_is_whole_rounds_of_the_loader_processes(num_workers, opening, expected):
     assert batches_to_time(LoaderParams(num_workers=num_workers, opening=opening)) == expected

@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ def test_a_lack_of_space_is_told_before_anything_is_written_and_midway_and_left_
     bench, mount_in_memory, tmp_path, monkeypatch
 ):
     mounted = mount_in_memory(tmp_path / "mounted", "size=4k")
+    monkeypatch.setattr(tempfile, "tempdir", str(mounted))
     given = {"output": tmp_path / "out"}
     said = failed(bench.run("run", mounted, **given), "ResourceExhausted", 3)
     assert "the test files need" in said
@@ -48,13 +50,20 @@ def test_a_lack_of_space_is_told_before_anything_is_written_and_midway_and_left_
     plenty = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _folder: plenty)
     said = failed(bench.run("run", mounted, **given), "ResourceExhausted", 3)
-    assert f"the filesystem of {mounted} is full: free space there, or" in said
+    assert f"the filesystem of {mounted} is full, or its quota is used up" in said
     assert list(mounted.iterdir()) == []
 
 
-def test_on_a_filesystem_in_memory_nothing_is_called_cold(bench, missing, tmp_path):
+@pytest.fixture
+def in_memory(missing, monkeypatch):
+    """A filesystem in memory, which holds the node's scratch folder."""
     if not IN_MEMORY.is_dir():
         missing("a filesystem in memory", "mount a tmpfs at /dev/shm")
+    monkeypatch.setattr(tempfile, "tempdir", str(IN_MEMORY))
+
+
+@pytest.mark.usefixtures("in_memory")
+def test_on_a_filesystem_in_memory_nothing_is_called_cold(bench):
     result = bench.run("run", IN_MEMORY)
     assert result.error is None
     assert result.versions["place_filesystem"] == "tmpfs"
@@ -65,6 +74,43 @@ def test_on_a_filesystem_in_memory_nothing_is_called_cold(bench, missing, tmp_pa
     why_not = "tmpfs keeps its files in memory, so there is no cache to bypass"
     assert all(timing.why_not == why_not for timing in direct)
     assert bool(direct) == (bench.stage == "storage")
+
+
+def cache_of(bench, place):
+    """Whether particles were read from a cache device, or why not; and its filesystem."""
+    result = bench.run("run", place, repeats=1)
+    assert result.error is None
+    if bench.stage == "storage":
+        timed = {timing.test: timing for timing in result.of(Timing)}
+        used = "cache_random_read_cold" in timed
+        assert used == ("cache_sequential_read_cold" in timed)
+        used = used or timed["particle_cache_copy"].why_not
+    else:
+        (used,) = {t.details.get("from_cache_folder") for t in result.of(Timing)} - {None}
+    return used, result.versions.get("cache_filesystem")
+
+
+@pytest.mark.usefixtures("in_memory")
+def test_the_nodes_scratch_folder_is_the_cache_device_where_it_is_a_disk_of_its_own(
+    bench_of, place, monkeypatch
+):
+    storage, kernels = bench_of("storage"), bench_of("kernels")
+    refused = "the node's scratch folder (TMPDIR) {}: name a cache_folder of stages.storage"
+    assert cache_of(storage, place) == (refused.format("lies in memory"), None)
+    assert cache_of(kernels, place) == (0, None)
+    monkeypatch.setattr("pyscale_stages.machine.place.IN_MEMORY", set())
+    for bench in (storage, kernels):
+        assert cache_of(bench, place) == (1, "tmpfs")
+    plenty = shutil.disk_usage(place)._replace(free=0)
+    own = shutil.disk_usage
+    monkeypatch.setattr(shutil, "disk_usage", lambda at: plenty if at == IN_MEMORY else own(at))
+    assert cache_of(storage, place) == (refused.format("has not the room of 31.3 kB"), None)
+    monkeypatch.setattr(tempfile, "tempdir", str(place.parent))
+    why_not = refused.format("lies on the filesystem that is measured")
+    assert cache_of(storage, place) == (why_not, None)
+    given = bench_of("kernels", cache_folder=str(place.parent))
+    assert cache_of(given, place)[0] == 1
+    assert list(place.iterdir()) == []
 
 
 def test_nothing_outside_of_the_place_and_the_output_is_touched(bench, tmp_path):
@@ -80,9 +126,8 @@ def test_nothing_outside_of_the_place_and_the_output_is_touched(bench, tmp_path)
     before = listing()
     assert bench.run("run", place).error is None
     assert listing() == before
-    tables = {"storage": {"residency.parquet"}}.get(bench.stage, set())
     left = {path.name for path in (tmp_path / "out").iterdir()}
-    assert left == {"timings.parquet", "window.json"} | tables
+    assert left == {"timings.parquet", "window.json"}
     assert {path.name for path in tmp_path.iterdir()} == {"lab", "out"}
 
 
@@ -110,15 +155,12 @@ def test_room_is_added_up_where_two_folders_share_a_filesystem(tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("number", "kind"),
     [
-        (errno.ENOSPC, ResourceExhausted),
         (errno.EDQUOT, ResourceExhausted),
         (errno.EMFILE, ResourceExhausted),
         (errno.EROFS, BadInput),
-        (errno.ENOENT, BadInput),
-        (errno.ESTALE, BadInput),
         (errno.EIO, StageError),
     ],
-    ids=["ENOSPC", "EDQUOT", "EMFILE", "EROFS", "ENOENT", "ESTALE", "EIO"],
+    ids=["EDQUOT", "EMFILE", "EROFS", "EIO"],
 )
 def test_what_a_filesystem_answers_becomes_a_sentence(place, number, kind):
     with refused(kind) as raised, in_words(place, "lower movies"):

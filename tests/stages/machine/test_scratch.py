@@ -5,14 +5,11 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels.particles import OnDisk
 from pyscale_stages.machine.place import scratch_folder
-from refusals import refused
 
 TWICE = """
 import pathlib, select, shutil, sys
@@ -88,14 +85,13 @@ def test_a_second_signal_does_not_stop_the_removal_that_the_first_began(place, f
     assert list(place.iterdir()) == []
 
 
-def test_a_signal_while_finished_work_is_removed_ends_the_task_after_it(place):
+def test_a_signal_while_finished_work_is_removed_does_not_stop_that(place):
     with program(place) as process:
         go_on(process)
         hear(process, "removing")
         process.send_signal(signal.SIGINT)
         go_on(process)
-        assert process.wait() == -signal.SIGINT
-        assert process.stdout.read() == ""
+        assert process.wait() == 0
     assert list(place.iterdir()) == []
 
 
@@ -134,11 +130,3 @@ def test_what_cannot_be_removed_is_named(place, monkeypatch):
     with scratch_folder(place, "storage", said.append) as folder:
         pass
     assert said == [f"{folder} could not be removed: remove it by hand"]
-
-
-def test_a_place_that_takes_no_folder_is_refused():
-    with (
-        refused(BadInput),
-        scratch_folder(Path("/proc"), "storage", print),
-    ):
-        pytest.fail("it began")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pyscale_stages.movieformats.counting import Camera, counting_frames
+from pyscale_stages.movieformats.codecs import Camera, counting_frames
 
 SMALL = Camera(frames=3, height_px=300, width_px=500, dose_per_px=0.25)
 

@@ -26,18 +26,3 @@ def test_the_same_frames_give_the_same_file_at_any_time(tmp_path):
     write_mrc(tmp_path / "movie.mrc", FRAMES.astype(np.int16))
     with mrcfile.open(tmp_path / "movie.mrc") as file:
         assert file.get_labels() == []
-
-
-@pytest.mark.parametrize(
-    ("frames", "said"),
-    [
-        (np.zeros((1, 2, 2), np.int64), "int64"),
-        ([], "at least one"),
-        ([np.zeros((2, 2), np.int8), np.zeros((2, 3), np.int8)], "does not fit"),
-        ([np.zeros((2, 2), np.int8), np.zeros((2, 2), np.int16)], "does not fit"),
-        (np.zeros((4, 4), np.int8), "does not fit"),
-    ],
-)
-def test_what_is_no_movie_is_refused(tmp_path, frames, said):
-    with pytest.raises(ValueError, match=said):
-        write_mrc(tmp_path / "movie.mrc", frames)

@@ -17,7 +17,6 @@ from pyscale_stages.ranks.group import joined
 def talk(group):
     """Use every call."""
     group.meet()
-    group.agree(None)
     # Of another length in each rank.
     return group.all_gather({"number": group.number, "nothing": None, "text": "ä" * group.number})
 
@@ -93,20 +92,6 @@ def break_in_the_first(group):
     if group.number == 0:
         raise ZeroDivisionError("by nought")
     group.meet()
-
-
-def agree_without_the_first(group):
-    """Give an error in every rank, and then in the first alone."""
-    group.agree(f"error {group.number}")
-    group.agree("slide 7 is no slide" if group.number == 0 else None)
-    return "went on to its own error"
-
-
-def agree_with_the_dead(group):
-    """Give an error in the first rank, of which a killed one cannot hear."""
-    lose_the_last(group)
-    group.agree("slide 7 is no slide")
-    return "went on to its own error"
 
 
 def part_early(group):

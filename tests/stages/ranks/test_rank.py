@@ -18,8 +18,6 @@ import sys
 from pyscale_stages.ranks.group import joined
 with joined(0, 1, None) as group:
     group.meet()
-    group.agree(None)
-    group.agree("an error of its own")
     assert group.all_gather(None) == [None]
     assert (group.number, group.count) == (0, 1)
 assert "torch" not in sys.modules
@@ -104,20 +102,6 @@ def test_the_others_are_told_which_error_ended_a_rank(ranks, deed, code, told):
         assert outcome.error == (
             f"rank 0 of {len(others) + 1} on {HOST} ended ({told}), so rank {number} stopped too"
         )
-
-
-def test_ranks_go_on_only_if_all_can(ranks):
-    first, *others = ranks.run("agree_without_the_first", 3)
-    assert first.given == "went on to its own error"
-    for number, outcome in enumerate(others, start=1):
-        assert outcome.code == 1
-        assert outcome.error == (
-            f"rank 0 of 3 failed, so rank {number} stopped too: slide 7 is no slide"
-        )
-
-
-def test_a_rank_with_an_error_keeps_it_though_another_was_killed(ranks):
-    assert ranks.run("agree_with_the_dead", 2)[0].given == "went on to its own error"
 
 
 def test_a_group_that_was_ended_inside_the_block_ends_quietly(ranks):

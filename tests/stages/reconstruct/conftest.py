@@ -9,9 +9,8 @@ from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.iterate import solver_of
 from pyscale_stages.reconstruct.output import write_image
-from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import problem_of
-from pyscale_stages.reconstruct.stage import STAGE
+from pyscale_stages.reconstruct.stage import STAGE, ReconstructParams
 from pyscale_stages.reconstruct.tiles import grid_of
 from pyscale_stages.task import Task
 from pyscale_stages.torchdevice import make_torchvision_importable

@@ -6,7 +6,7 @@ import torch
 from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.reconstruct.denoiser import network_of, weights_of
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from refusals import refused
 
 CPU = torch.device("cpu")

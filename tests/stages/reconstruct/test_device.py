@@ -4,23 +4,18 @@ import pytest
 import torch
 
 from pyscale_stages.errors import BadInput, ResourceExhausted
+from pyscale_stages.ranks.group import Group
 from pyscale_stages.ranks.rank_failure import LostRank
 from pyscale_stages.reconstruct import device
 from pyscale_stages.reconstruct.device import (
     Place,
-    Report,
     memory_peak_bytes,
     memory_total_bytes,
     prepared,
     refuse_unequal,
     told,
 )
-from pyscale_stages.reconstruct.params import ReconstructParams
 from refusals import refused
-
-
-def report(rank, uuid="", weights="random", asked="{}"):
-    return Report(Place(rank, 3, f"node{rank // 2}"), "V100", uuid, weights, asked)
 
 
 def test_a_processor_takes_the_threads_it_is_given_and_shortens_no_single_precision():
@@ -56,56 +51,56 @@ def test_a_rank_computes_on_a_gpu_of_its_own(monkeypatch, number_on_node, rank, 
     assert taken == [own]
 
 
+class Gathered(Group):
+    """Ranks of which the others have told something."""
+
+    def __init__(self, *others):
+        super().__init__(0, 1)
+        self.others = others
+
+    def all_gather(self, value):
+        """Give what this rank tells, and with what the others differ from it."""
+        return [value, *(value | other for other in self.others)]
+
+
+def refuse(*others):
+    place, processor = Place(0, 3, "node0"), torch.device("cpu")
+    refuse_unequal(Gathered(*others), place, processor, "0")
+
+
 def test_a_gpu_each_or_the_processors_of_a_node_may_share_an_image():
-    refuse_unequal([report(0, "a"), report(1, "b"), report(2, "a")])
-    refuse_unequal([report(0), report(1)])
+    refuse({"gpu": "node0 a"}, {"gpu": "node0 b"}, {"gpu": "node1 a"})
+    refuse({}, {})
 
 
-@pytest.mark.parametrize(
-    "reports",
-    [
-        [report(0, "a"), report(1, "a")],
-        [report(0, weights="w (1)"), report(1, weights="w (2)")],
-        [report(0), report(1), report(2, asked='{"iterations": 9}')],
-    ],
-    ids=["one GPU", "weights", "parameters"],
-)
-def test_ranks_that_differ_are_refused_with_rank_and_node(reports):
+@pytest.mark.parametrize("others", [[{"gpu": "a"}] * 2, [{}, {"asked": "1"}]], ids=["GPU", "asked"])
+def test_ranks_that_differ_are_refused(others):
     with refused(BadInput):
-        refuse_unequal(reports)
+        refuse(*others)
 
 
 PLACE = Place(1, 4, "node7")
 
 
-def exhaust(place, **given):
-    """Ask torch for more memory than any machine has."""
-    with pytest.raises(ResourceExhausted) as raised, told(place, ReconstructParams(**given)):
-        torch.empty(1 << 50)
-    return str(raised.value)
-
-
 def test_memory_that_ran_out_is_told_with_rank_node_and_what_can_be_lowered():
-    said = exhaust(PLACE, tiles_at_once=4)
+    with pytest.raises(ResourceExhausted) as raised, told(PLACE):
+        # More than any machine has.
+        torch.empty(1 << 50)
+    said = str(raised.value)
     assert re.match(r"memory ran out \(.*can't allocate memory.*\) in rank 1 of 4 on node7: ", said)
-    assert said.endswith(
-        "lower tiles_at_once (4), tile_px (448) or size_px (256), or give each rank more memory"
-    )
-    assert "tiles_at_once" not in exhaust(PLACE)
-    alone = exhaust(Place(0, 1, "node7"))
-    assert "lower size_px (256), start several ranks, which cut the image into tiles" in alone
+    assert "lower size_px, tile_px or tiles_at_once" in said
 
 
 def test_an_error_that_a_user_can_act_on_is_told_with_its_place():
     with (
         refused(BadInput),
-        told(PLACE, ReconstructParams()),
+        told(PLACE),
     ):
         raise BadInput("no such weights")
 
 
 @pytest.mark.parametrize("error", [LostRank("rank 2 is gone"), ZeroDivisionError("by nought")])
 def test_a_lost_rank_and_a_defect_stay_as_they_are(error):
-    with pytest.raises(type(error)) as raised, told(PLACE, ReconstructParams()):
+    with pytest.raises(type(error)) as raised, told(PLACE):
         raise error
     assert raised.value is error

@@ -14,9 +14,8 @@ from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct import run
 from pyscale_stages.reconstruct.device import Place, memory_peak_bytes
-from pyscale_stages.reconstruct.gate import gate_of
-from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.reconstruct.stage import STAGE
+from pyscale_stages.reconstruct.iterate import gate_of
+from pyscale_stages.reconstruct.stage import STAGE, ReconstructParams
 from pyscale_stages.reconstruct.tiles import interior_mask
 from pyscale_stages.reconstruction import GRADIENT_TOLERANCE
 from pyscale_stages.task import Task

@@ -11,7 +11,7 @@ from pyscale_stages.errors import StageError
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.iterate import timed_iterations, timed_objectives
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from refusals import refused
 
 ALONE = Group(0, 1)

@@ -3,8 +3,7 @@ from io import StringIO
 
 import pytest
 
-from pyscale_stages.reconstruct.needs import NEEDS
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.stage import NEEDS, ReconstructParams
 from pyscale_stages.trying import Trying
 
 SMALL = {"channels": (4, 4, 8, 8), "blocks": 1, "tile_px": 16, "overlap_px": 8, "angles": 4}

@@ -3,7 +3,7 @@ import pytest
 
 from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.reconstruct.output import read_image
-from pyscale_stages.reconstruct.params import IMAGE
+from pyscale_stages.reconstruct.stage import IMAGE
 from pyscale_stages.windows import read_window
 from refusals import refused
 

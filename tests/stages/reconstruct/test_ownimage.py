@@ -5,8 +5,8 @@ import tifffile
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.reconstruct.ownimage import lengths_of
-from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.phantoms import phantom
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.reconstruct.tiles import grid_of
 from refusals import refused
 

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.phantoms import HEAD_2D, HEAD_3D, phantom
+from pyscale_stages.reconstruct.stage import ReconstructParams
 
 
 @pytest.mark.parametrize("dimensions", [2, 3])

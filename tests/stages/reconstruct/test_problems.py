@@ -7,8 +7,7 @@ import torch
 
 from atleastone import some
 from pyscale_stages.errors import MissingPart
-from pyscale_stages.reconstruct import params as settings
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct import stage as settings
 from pyscale_stages.reconstruct.problems import (
     KERNEL_PX,
     LENGTHS_PX,
@@ -17,6 +16,7 @@ from pyscale_stages.reconstruct.problems import (
     anisotropic_gaussian,
     problem_of,
 )
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from refusals import refused
 
 ALL_PROBLEMS = get_args(settings.Problem)

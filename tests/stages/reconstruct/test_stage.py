@@ -7,9 +7,9 @@ from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct.iterate import timed_iterations
 from pyscale_stages.reconstruct.output import read_image
-from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import problem_of
 from pyscale_stages.reconstruct.run import psnr_db
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.reconstruct.tiles import interior_mask
 from pyscale_stages.reconstruction import Reconstruction
 from pyscale_stages.windows import read_window

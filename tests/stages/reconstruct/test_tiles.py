@@ -4,7 +4,7 @@ import torch
 
 from deepinvhere import DRUNet, create_strategy
 from pyscale_stages.errors import BadInput
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.reconstruct.tiles import grid_of, interior_mask, receptive_field_px
 from pyscale_stages.reconstruction import Tiling
 from refusals import refused

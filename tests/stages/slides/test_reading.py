@@ -1,9 +1,7 @@
 import os
 
-import pytest
-
 from pyscale_stages.errors import BadInput
-from pyscale_stages.slides.reading import check_readable, slide_files
+from pyscale_stages.slides.reading import slide_files
 from refusals import refused
 
 
@@ -49,12 +47,3 @@ def test_an_empty_folder_and_a_missing_one_are_said(tmp_path):
         slide_files(tmp_path)
     with refused(BadInput):
         slide_files(tmp_path / "none")
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read any file")
-def test_a_slide_that_may_not_be_read_is_said(tmp_path):
-    path = tmp_path / "slide.svs"
-    path.write_text("slide")
-    path.chmod(0)
-    with pytest.raises(BadInput, match="is not readable for this user"):
-        check_readable(path)

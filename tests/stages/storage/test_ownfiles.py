@@ -8,7 +8,7 @@ import tifffile
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.storage import book, run
-from pyscale_stages.storage.ownfiles import own_files
+from pyscale_stages.storage.testfiles import own_files
 from refusals import refused
 from smallstages import SMALL
 from stagetasks import Bench

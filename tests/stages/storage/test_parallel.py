@@ -2,7 +2,7 @@ import multiprocessing
 
 import pytest
 
-from pyscale_stages.storage.parallel import shares_of, together
+from pyscale_stages.storage.reading import shares_of, together
 
 
 @pytest.fixture

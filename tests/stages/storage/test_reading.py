@@ -68,15 +68,6 @@ def test_no_file_stays_open_after_a_failure(write, place):
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-IN_MEMORY = Path("/dev/shm")
-
-
-def test_a_file_in_memory_has_nothing_to_be_passed_by(missing):
-    if not IN_MEMORY.is_dir():
-        missing("a filesystem in memory", "mount a tmpfs at /dev/shm")
-    assert why_not_direct(IN_MEMORY).startswith("tmpfs keeps its files in memory")
-
-
 def test_a_filesystem_that_refuses_is_told(write, monkeypatch):
     def refuse(*_given):
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))

@@ -27,7 +27,7 @@ from pyscale.analysis.ranks.pareto import Advised, advised, with_front
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns, ends_of
 from pyscale.analysis.trials import least_proved
 from pyscale.analysis.workers import sum_if_all
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import LoaderParams
 from pyscale_stages.loading import Loading
 
 SETTINGS = (

@@ -18,7 +18,7 @@ from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, beside, doubts_of, there
 from pyscale.report.sentences import failed, named, places, trials_of
 from pyscale.wording import few, grouped, listing
-from pyscale_stages.loader.params import SHIPPED
+from pyscale_stages.loader.stage import SHIPPED
 from pyscale_stages.wording import plural
 
 QUESTION = "Can storage feed the GPU?"
