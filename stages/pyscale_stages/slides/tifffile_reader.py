@@ -13,6 +13,7 @@ import tifffile
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.opening import LevelSlide, Pixels
+from pyscale_stages.slides.wholejpeg import is_whole
 
 KEPT_BYTES = 32 * 2**20
 """Decoded tiles that are kept of each open slide: as much as OpenSlide keeps."""
@@ -115,6 +116,9 @@ class TiledTiff(LevelSlide):
             is_colour = self.dtype == np.uint8 and self.channels > 1
             return np.full(self._tile_shape(level), _WHITE if is_colour else 0, self.dtype)
         data = os.pread(self._tiff.filehandle.fileno(), size, offset)
+        if page.compression == _JPEG and not is_whole(data):
+            # tifffile would give grey in place of what is missing.
+            raise ValueError(f"the JPEG data of tile {row}, {column} are incomplete")
         decoded, _, _ = page.decode(data, index, jpegtables=page.jpegtables)
         tile: Pixels = decoded[0]  # type: ignore[index]
         return tile
