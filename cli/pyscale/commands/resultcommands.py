@@ -121,9 +121,7 @@ def advise(
 def import_traces(
     trace_format: str = argument("FORMAT", "sacct, nextflow or snakemake.", default=...),
     files: list[Path] = argument("FILE", "Traces to read.", default=...),
-    workers: str | None = option(
-        "N|COLUMN", "N of these trials, or the column of the trace that holds it."
-    ),
+    workers: int | None = option("N", "N of these trials, where the trace does not tell.", min=1),
     stage: str | None = option("NAME", "Name of the stage, where the trace has none."),
     out: Path | None = option("CSV", "Table to write.", show_default="print it"),
 ) -> None:

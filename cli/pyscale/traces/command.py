@@ -10,18 +10,16 @@ from pathlib import Path
 
 from pyscale.console import talk
 from pyscale.errors import UserError
-from pyscale.traces.nextflow import read_nextflow
 from pyscale.traces.sacct import read_sacct
-from pyscale.traces.snakemake import read_snakemake
 from pyscale.traces.tracefile import Asked, TracedTask, refuse_twice_told
 from pyscale.traces.trials import (
-    LeftOut,
     TracedTrial,
     find_trials,
     intervals_of,
     stage_names,
     wall_time_table,
 )
+from pyscale.traces.workflows import read_nextflow, read_snakemake
 from pyscale.wording import few
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.wording import did_you_mean, plural
@@ -34,20 +32,18 @@ WITHOUT_STEPS = (
 )
 
 
-def sentences(trials: Sequence[TracedTrial], left_out: Sequence[LeftOut]) -> Iterator[str]:
+def sentences(trials: Sequence[TracedTrial], left_out: Sequence[str]) -> Iterator[str]:
     """Say what was found, what was left out and why, and where doubt is in place."""
     if trials:
         stages = dict.fromkeys(stage_names(trials))
         tasks = sum(len(trial.tasks) for trial in trials)
-        alone = ", each a trial by itself" if trials[0].tasks[0].is_trial else ""
         yield (
             f"found {plural(len(trials), 'trial')} of {few(stages, NAMED)} in "
-            f"{plural(tasks, 'task')}{alone}; those of one stage and N count as repeats of the "
+            f"{plural(tasks, 'task')}; those of one stage and N count as repeats of the "
             "same work"
         )
     if left_out:
-        named = [f"{one.stage} {one.label} ({one.why})" for one in left_out]
-        yield f"left out {plural(len(left_out), 'trial')}: {few(named, NAMED)}"
+        yield f"left out {plural(len(left_out), 'trial')}: {few(left_out, NAMED)}"
     yield from _of_workers(trials)
     yield from _of_sizes(trials)
     yield from _of_repeats(trials)
@@ -57,7 +53,7 @@ def _of_workers(trials: Sequence[TracedTrial]) -> Iterator[str]:
     fewer = [
         f"{trial.stage} {trial.label} ({plural(len(trial.tasks), 'task')}, N = {trial.workers})"
         for trial in trials
-        if trial.lanes is not None and len(trial.tasks) > trial.workers
+        if len(trial.tasks) > trial.workers
     ]
     if fewer:
         yield (
@@ -79,10 +75,7 @@ def _of_sizes(trials: Sequence[TracedTrial]) -> Iterator[str]:
         names[trial.stage][name] = None
     for stage, own in names.items():
         if len(own) > 1:
-            yield (
-                f"tasks of {stage} differ in size and are kept apart: {few(own, NAMED)}; if "
-                "their size is what scales, name its column, e.g. --workers AllocCPUS"
-            )
+            yield f"tasks of {stage} differ in size and are kept apart: {few(own, NAMED)}"
 
 
 def _of_repeats(trials: Sequence[TracedTrial]) -> Iterator[str]:
@@ -92,7 +85,7 @@ def _of_repeats(trials: Sequence[TracedTrial]) -> Iterator[str]:
     for (stage, workers), own in repeats.items():
         times = sorted(when for trial in own for when in intervals_of(trial.tasks))
         overlap = any(later[0] < earlier[1] for earlier, later in pairwise(times))
-        if (workers == 1 or own[0].lanes is None) and overlap:
+        if workers == 1 and overlap:
             yield (
                 f"trials of {stage} at N = {workers} ran at the same time: they are not repeats "
                 "if each did a part of the work, as an array would"
@@ -110,7 +103,7 @@ def import_traces(
     trace_format: str,
     files: Sequence[Path],
     *,
-    workers: str | None = None,
+    workers: int | None = None,
     stage: str | None = None,
     out: Path | None = None,
 ) -> None:
@@ -121,10 +114,12 @@ def import_traces(
         )
     if out is not None and out.resolve() in {path.resolve() for path in files}:
         raise UserError(f"--out {out} is one of the traces: name another file")
-    asked = _asked(workers, stage)
+    if stage is not None and not stage.strip():
+        raise UserError("--stage is empty: name the stage")
+    asked = Asked(workers, stage)
     tasks = [task for path in files for task in FORMATS[trace_format](path, asked)]
     refuse_twice_told(tasks)
-    trials, left_out = find_trials(tasks, asked.workers)
+    trials, left_out = find_trials(tasks, workers)
     for sentence in sentences(trials, left_out):
         talk(sentence)
     if trace_format == "sacct" and all(task.peak_memory_bytes is None for task in tasks):
@@ -138,15 +133,3 @@ def import_traces(
     out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(out, table)
     talk(f"table: {out}; see `pyscale report --table {out}` and `pyscale advise --table {out}`")
-
-
-def _asked(workers: str | None, stage: str | None) -> Asked:
-    if stage is not None and not stage.strip():
-        raise UserError("--stage is empty: name the stage")
-    if workers is None:
-        return Asked(stage=stage)
-    if not workers.isdecimal():
-        return Asked(workers_column=workers, stage=stage)
-    if int(workers) < 1:
-        raise UserError("--workers must be at least 1, or the name of a column")
-    return Asked(workers=int(workers), stage=stage)

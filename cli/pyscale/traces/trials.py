@@ -24,8 +24,8 @@ class TracedTrial:
 
     tasks: tuple[TracedTask, ...]
     workers: int
-    lanes: tuple[tuple[TracedTask, ...], ...] | None
-    """Tasks of each worker; None where these are not told apart."""
+    lanes: tuple[tuple[TracedTask, ...], ...]
+    """Tasks of each worker."""
     at_once: int | None
     """How many of its tasks ran at the same moment, where the trace tells."""
 
@@ -51,39 +51,26 @@ class TracedTrial:
         return tuple(sorted(sizes, key=lambda size: (size[0] or 0, size[1] or 0)))
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """Tasks that are no trial to be timed, and why not."""
-
-    stage: str
-    label: str
-    why: str
-
-
 def find_trials(
     tasks: Sequence[TracedTask], workers: int | None
-) -> tuple[list[TracedTrial], list[LeftOut]]:
-    """Put the tasks of each trial together.
+) -> tuple[list[TracedTrial], list[str]]:
+    """Put the tasks of each trial together, and name those that cannot be timed, with the reason.
 
-    N is what the user or the trace says, else how many tasks of the trial ran at once: an array
-    that Slurm held back did not have as many workers as elements. A trial counts as a whole or
-    not at all: what some of its tasks took is no time of its work.
+    N is what the user says, else how many tasks of the trial ran at once: an array that Slurm held
+    back did not have as many workers as elements. A trial counts as a whole or not at all: what
+    some of its tasks took is no time of its work.
     """
     groups: dict[tuple[object, ...], list[TracedTask]] = defaultdict(list)
-    for place, task in enumerate(tasks):
-        alone = place if task.is_trial else None
+    for task in tasks:
         source = None if task.across_files else task.source
-        groups[(task.stage, task.trial, source, alone)].append(task)
+        groups[(task.stage, task.trial, source)].append(task)
     trials, left_out = [], []
     for own in groups.values():
         found = _trial(own, workers)
         if isinstance(found, TracedTrial):
             trials.append(found)
         else:
-            first = own[0]
-            left_out.append(
-                LeftOut(first.stage, first.name if first.is_trial else first.trial, found)
-            )
+            left_out.append(f"{own[0].stage} {own[0].trial} ({found})")
     return trials, left_out
 
 
@@ -98,10 +85,7 @@ def _trial(tasks: Sequence[TracedTask], given: int | None) -> TracedTrial | str:
     intervals = intervals_of(tasks)
     # Tasks without a length ran at no moment.
     at_once = max(most_at_once(intervals), 1) if len(intervals) == len(tasks) else None
-    told = given or tasks[0].workers
-    if tasks[0].is_trial and told:
-        return TracedTrial(tuple(tasks), told, (tuple(tasks),) if told == 1 else None, None)
-    workers = told or at_once
+    workers = given or at_once
     if workers is None:
         return "the trace does not show what ran at once: set --workers"
     if len(tasks) < workers:
@@ -137,8 +121,7 @@ NEVER = (datetime.min, datetime.min)
 def wall_time_table(trials: Sequence[TracedTrial]) -> pl.DataFrame:
     """Make one row of each worker of each trial.
 
-    Tasks of other sizes are another stage: a trial on 8 CPUs is no repeat of one on 2. Where N
-    was taken from a column, a trial is one row, and its workers are not told apart.
+    Tasks of other sizes are another stage: a trial on 8 CPUs is no repeat of one on 2.
     """
     kinds = columns(
         (TEXT, "stage"),
@@ -166,11 +149,8 @@ def wall_time_table(trials: Sequence[TracedTrial]) -> pl.DataFrame:
         repeat = repeats[stage, trial.workers]
         repeats[stage, trial.workers] += 1
         which = {"stage": stage, "workers": trial.workers, "repeat": repeat}
-        lanes = trial.lanes or (trial.tasks,)
-        rows += [which | _row(trial, tasks) for tasks in lanes]
-    table = pl.DataFrame(rows, schema=kinds, orient="row")
-    told_apart = all(trial.lanes is not None for trial in trials)
-    return table if told_apart else table.drop("task")
+        rows += [which | _row(trial, tasks) for tasks in trial.lanes]
+    return pl.DataFrame(rows, schema=kinds, orient="row")
 
 
 def stage_names(trials: Sequence[TracedTrial]) -> list[str]:
@@ -178,13 +158,9 @@ def stage_names(trials: Sequence[TracedTrial]) -> list[str]:
     sizes: dict[str, set[Any]] = defaultdict(set)
     for trial in trials:
         sizes[trial.stage].add(trial.size)
-    # Where CPUs are taken for workers, N is the size of a trial's one task.
-    scales = [trial.tasks[0].is_trial and trial.tasks[0].workers is not None for trial in trials]
     return [
-        f"{trial.stage} ({_size_words(trial)})"
-        if len(sizes[trial.stage]) > 1 and not scales_in_size
-        else trial.stage
-        for trial, scales_in_size in zip(trials, scales, strict=True)
+        f"{trial.stage} ({_size_words(trial)})" if len(sizes[trial.stage]) > 1 else trial.stage
+        for trial in trials
     ]
 
 

@@ -104,7 +104,7 @@ def test_a_process_of_which_a_task_did_not_run_through_is_left_out(write, import
 def test_the_name_of_the_process_is_taken_where_there_is_one(write, imported):
     line = ["SEGMENT", "COMPLETED", "5s"]
     text = trace(["process", "status", "realtime"], line)
-    assert rows(imported("nextflow", write(text), workers="1")[0]) == [("SEGMENT", 1, 0, 5)]
+    assert rows(imported("nextflow", write(text), workers=1)[0]) == [("SEGMENT", 1, 0, 5)]
 
 
 def test_without_times_of_day_the_number_of_workers_must_be_given(write, imported, capsys):
@@ -113,7 +113,7 @@ def test_without_times_of_day_the_number_of_workers_must_be_given(write, importe
     with refused(UserError):
         imported("nextflow", path)
     assert "set --workers" in capsys.readouterr().err
-    assert rows(imported("nextflow", path, workers="2")[0]) == [
+    assert rows(imported("nextflow", path, workers=2)[0]) == [
         ("SEGMENT", 2, 0, 5),
         ("SEGMENT", 2, 0, 5.5),
     ]
@@ -123,7 +123,7 @@ def test_who_did_what_is_not_guessed(write, imported, capsys):
     lines = [[str(n), "SEGMENT", "COMPLETED", "5s"] for n in range(4)]
     path = write(trace(["task_id", "name", "status", "realtime"], *lines))
     with refused(UserError):
-        imported("nextflow", path, workers="2")
+        imported("nextflow", path, workers=2)
     assert "does not show which of 2 workers did which of 4 tasks" in capsys.readouterr().err
 
 

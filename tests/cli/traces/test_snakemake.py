@@ -20,11 +20,11 @@ def plain(seconds):
     return [str(seconds), "0:00:06", "64.00", "77.88", "6.0", "6.0", "0.0", "-", "0.0", "5.50"]
 
 
-def extended(seconds, threads="1"):
-    return [*plain(seconds), "1", "segment", "{'w': '0'}", "{}", threads, "{'mem_mib': 287}"]
+def extended(seconds):
+    return [*plain(seconds), "1", "segment", "{'w': '0'}", "{}", "1", "{'mem_mib': 287}"]
 
 
-PLAINLY = {"workers": "1", "stage": "a"}
+PLAINLY = {"workers": 1, "stage": "a"}
 
 
 def rows(table):
@@ -33,7 +33,7 @@ def rows(table):
 
 def test_the_lines_of_a_file_are_repeats_and_files_tasks_even_of_one_name(write, imported):
     files = [write(table_of(PLAIN, plain(3), plain(4)), f"{folder}/w.tsv") for folder in "ab"]
-    table = imported("snakemake", *files, workers="2", stage="segment")[0]
+    table = imported("snakemake", *files, workers=2, stage="segment")[0]
     assert rows(table) == [
         ("segment", 2, 0, 3),
         ("segment", 2, 0, 3),
@@ -43,44 +43,28 @@ def test_the_lines_of_a_file_are_repeats_and_files_tasks_even_of_one_name(write,
     assert table["task"].n_unique() == 2
 
 
-def test_a_column_can_tell_the_workers_of_each_job(write, imported):
-    lines = [extended(8 / threads, threads=str(threads)) for threads in (1, 2)]
-    files = [write(table_of(EXTENDED, line), f"t{n}.tsv") for n, line in enumerate(lines)]
-    table = imported("snakemake", *files, workers="threads")[0]
-    assert rows(table) == [("segment", 1, 0, 8), ("segment", 2, 0, 4)]
-    # The documentation says MB and means MiB.
-    assert table["peak_memory_bytes"][0] == 64 << 20
-    assert "task" not in table.columns
-
-
 def test_jobs_of_one_worker_are_added_up(write, imported):
     files = [write(table_of(PLAIN, plain(3)), f"w{n}.tsv") for n in range(2)]
-    table, said = imported("snakemake", *files, workers="1", stage="segment")
+    table, said = imported("snakemake", *files, workers=1, stage="segment")
     assert rows(table) == [("segment", 1, 0, 6)]
     assert "added up" in said
 
 
 def test_what_was_too_short_to_be_looked_at_has_a_time_all_the_same(write, imported):
     line = ["0.21", "0:00:00", *["NA"] * 8]
-    row = imported("snakemake", write(table_of(PLAIN, line)), workers="1", stage="a")[0]
+    row = imported("snakemake", write(table_of(PLAIN, line)), workers=1, stage="a")[0]
     assert row.select("wall_s", "peak_memory_bytes", "cpu_s").row(0) == (0.21, None, None)
 
 
 @pytest.mark.parametrize(
     ("text", "options"),
     [
-        pytest.param(table_of(PLAIN, plain(3)), {"workers": "1"}, id="--benchmark-extended"),
-        pytest.param(table_of(PLAIN, plain(3)), {"workers": "n", "stage": "a"}, id="no column n"),
+        pytest.param(table_of(PLAIN, plain(3)), {"workers": 1}, id="--benchmark-extended"),
         pytest.param(
-            table_of(EXTENDED, extended(3, threads="x")),
-            {"workers": "threads"},
-            id="threads x is not a whole number",
+            table_of(EXTENDED, extended(3)), {"stage": "a", "workers": 1}, id="leave out --stage"
         ),
         pytest.param(
-            table_of(EXTENDED, extended(3)), {"stage": "a", "workers": "1"}, id="leave out --stage"
-        ),
-        pytest.param(
-            table_of(PLAIN, plain("0:34:10")), {"workers": "1"}, id="s 0:34:10 is not a number"
+            table_of(PLAIN, plain("0:34:10")), {"workers": 1}, id="s 0:34:10 is not a number"
         ),
         pytest.param(
             table_of(PLAIN, plain(3)).replace("64.00", "nan"), PLAINLY, id="nan is not a num"
@@ -137,8 +121,5 @@ def test_jobs_without_times_are_counted_and_named(tmp_path, imported):
     assert "1 without a time" in said
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["no columns", "no record"])
-def test_a_folder_without_columns_or_records_is_refused(tmp_path, refused, kept):
-    folder = tmp_path / "metadata"
-    keep(folder, "a", "label", 10.0, 14.0) if kept else folder.mkdir()
-    refused("snakemake", folder, **({"workers": "threads"} if kept else {}))
+def test_a_folder_without_records_is_refused(tmp_path, refused):
+    refused("snakemake", tmp_path)
