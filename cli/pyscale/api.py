@@ -144,7 +144,7 @@ def run(
         The run, whose report is written. Where trials failed, `incomplete` names them.
     """
     # What measures takes a while to import.
-    from pyscale.planning.ownstep import step_asked_for
+    from pyscale.planning.runsettings import step_asked_for
     from pyscale.progress.runprogress import RunProgress
     from pyscale.starting import carried_by, created, planned
     from pyscale_stages.command.params import CommandParams

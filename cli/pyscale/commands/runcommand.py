@@ -137,8 +137,7 @@ def _parameters() -> Iterator[Parameter]:
 def run(**given: Any) -> None:
     """Measure a suite on a movie, and report."""
     from pyscale.commands import running
-    from pyscale.planning import ownstep
-    from pyscale.planning.runsettings import axes_asked_for, what_is_set
+    from pyscale.planning.runsettings import axes_asked_for, step_asked_for, what_is_set
     from pyscale.settings import Settings
     from pyscale_stages.command.params import CommandParams
 
@@ -150,7 +149,7 @@ def run(**given: Any) -> None:
     of_step = {name: given[name] for name in CommandParams.model_fields if name in given}
     course = {name: bool(given[name]) for name in ("detach", "strict", "verbose")}
     accept_terms, only = bool(given["accept_terms"]), given["only"] or []
-    chosen = ownstep.step_asked_for(given["suite"], given["step"], of_step)
+    chosen = step_asked_for(given["suite"], given["step"], of_step)
     if given["emit"] is not None:
         if given["dry_run"] or course["detach"] or course["strict"] or given["at_most"]:
             raise typer.BadParameter(

@@ -17,7 +17,7 @@ from pyscale.errors import UserError
 from pyscale.executors.slurmjobs import end_jobs
 from pyscale.interruption import ENDING
 from pyscale.measuring.blocks import extended, what_time_bought
-from pyscale.measuring.queued import Queued
+from pyscale.measuring.here import Queued
 from pyscale.measuring.work import executor_here, work
 from pyscale.planning.plan import Plan
 from pyscale.planning.suite import Suite

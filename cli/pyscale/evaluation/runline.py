@@ -12,10 +12,9 @@ from pyscale.analysis.causes import Limits
 from pyscale.analysis.experiments import ORDER, Experiment, experiments
 from pyscale.planning.grid import is_of
 from pyscale.planning.gridaxes import AXES_OF_ALL, DEVICE, bare, version_axes
-from pyscale.planning.ownstep import words_for
 from pyscale.planning.plan import Plan
 from pyscale.planning.resolve_grid import without_system
-from pyscale.planning.runsettings import ALSO_SETTINGS, parameter_value
+from pyscale.planning.runsettings import ALSO_SETTINGS, parameter_value, words_for
 from pyscale.planning.suite import Suite, load_suite, suite_names
 from pyscale.planning.traits import DATA
 from pyscale.report.advice import limits_near

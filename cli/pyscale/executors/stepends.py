@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyscale.errors import end_of
-from pyscale.slurm.absence import is_away
-from pyscale.slurm.commands import ask
+from pyscale.slurm.commands import ask, is_away
 from pyscale.store.records import LAUNCH_FILE, LaunchRecord, Requested
 from pyscale.store.taskfiles import LIMITS, explain_end, read_record, was_killed
 from pyscale_stages.contract import TaskError

@@ -17,7 +17,7 @@ from pyscale.executors.waiting import Group, keep_busy
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
 from pyscale.planning.joboptions import Allocation, as_words, node_options, speaks_of_threads
 from pyscale.planning.sites import Site
-from pyscale.slurm.absence import Patience
+from pyscale.slurm.commands import Patience
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, Requested

@@ -16,8 +16,7 @@ from pyscale.executors.protocol import WINDOWS
 from pyscale.planning.joboptions import Allocation, allocation
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.sites import Site
-from pyscale.slurm.absence import ControllerAwayError, is_away
-from pyscale.slurm.commands import words_of
+from pyscale.slurm.commands import ControllerAwayError, is_away, words_of
 from pyscale_stages.binds import OPTION_PREFIX
 from pyscale_stages.registry import load_stage
 

@@ -24,7 +24,7 @@ from pyscale.processes import user_name
 from pyscale.progress.course import Course
 from pyscale.report.results import Results
 from pyscale.sbatch.held import HeldJob, held_trials
-from pyscale.slurm.absence import persist
+from pyscale.slurm.commands import persist
 from pyscale.slurm.queue import SlurmSilent, cancel, ends_of, job_name
 from pyscale.store.allocations import (
     Allocated,

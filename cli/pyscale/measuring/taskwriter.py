@@ -10,7 +10,7 @@ from typing import Any
 
 from pyscale.planning.plan import Trial
 from pyscale.planning.traits import meets
-from pyscale.runtimes.starting import NativeRuntime, Runtime
+from pyscale.runtimes.frozen import NativeRuntime, Runtime
 from pyscale.store import records
 from pyscale.store.folder import RunFolder
 from pyscale.store.taskfiles import read_task, write_order

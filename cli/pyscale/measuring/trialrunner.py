@@ -12,7 +12,7 @@ from pyscale.executors.surroundings import bring_inputs_to, look_around
 from pyscale.measuring.taskwriter import TaskWriter
 from pyscale.measuring.trialrecords import COMPARING, Failure, TrialRecords, is_complete
 from pyscale.planning.plan import Trial
-from pyscale.runtimes.starting import Runtime
+from pyscale.runtimes.frozen import Runtime
 from pyscale.store import records
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal

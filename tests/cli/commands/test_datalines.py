@@ -6,7 +6,7 @@ import tifffile
 from commandline import answer_of
 from moviefiles import noise
 from pyscale.commands import running
-from pyscale.doctor.data import data
+from pyscale.doctor.disks import data
 from pyscale.doctor.examined import plan_to_examine
 from pyscale.references.workid import work_id_of
 from pyscale.settings import load_settings

@@ -4,7 +4,7 @@ from programs import put_program
 from pyscale.executors.protocol import Batch
 from pyscale.executors.steps import StepExecutor
 from pyscale.planning.sites import Site
-from pyscale.slurm import absence
+from pyscale.slurm import commands
 from pyscale.store.journal import Journal
 from pyscale.store.records import TaskOrder
 from pyscale.store.taskfiles import read_task
@@ -14,7 +14,7 @@ ALWAYS_AWAY = "echo 'srun: error: Unable to contact slurm controller (connect fa
 
 def test_a_controller_that_stays_away_fails_the_task_in_its_own_words(run, tmp_path, monkeypatch):
     pauses = []
-    monkeypatch.setattr(absence, "wait", pauses.append)
+    monkeypatch.setattr(commands, "wait", pauses.append)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     put_program(tmp_path / "bin", "srun", ALWAYS_AWAY)
     put_program(tmp_path / "bin", "squeue", "echo RUNNING")

@@ -8,7 +8,7 @@ from mockruns import carry_out, killed_at
 from pyscale.errors import UserError
 from pyscale.evaluation.runline import repeat_line
 from pyscale.measuring.blocks import extended
-from pyscale.planning.ownstep import step_asked_for
+from pyscale.planning.runsettings import step_asked_for
 from pyscale.store import provenance
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import changed_code, read_provenance

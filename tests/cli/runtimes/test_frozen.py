@@ -3,7 +3,7 @@
 import pytest
 
 from mockruns import plan_of, site, small_movie
-from pyscale.planning.ownstep import step_asked_for
+from pyscale.planning.runsettings import step_asked_for
 from pyscale.runtimes import frozen
 from pyscale_stages.errors import MissingPart
 

@@ -3,8 +3,8 @@
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.slurm import absence
-from pyscale.slurm.absence import ControllerAwayError, is_away, persist
+from pyscale.slurm import commands
+from pyscale.slurm.commands import ControllerAwayError, is_away, persist
 from refusals import refused
 
 FAILED = "sbatch: error: Batch job submission failed: "
@@ -32,7 +32,7 @@ def test_the_words_of_slurm_for_an_absent_controller_are_told_from_refusals(said
 def waited(monkeypatch):
     """Pauses of which none is waited for."""
     pauses = []
-    monkeypatch.setattr(absence, "wait", pauses.append)
+    monkeypatch.setattr(commands, "wait", pauses.append)
     return pauses
 
 

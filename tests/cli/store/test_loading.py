@@ -10,7 +10,7 @@ from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.evaluation.results import results_of
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import Suite, SuiteStage
-from pyscale.store.ranktables import loading_schema
+from pyscale.store.rows import loading_schema
 from pyscale.store.tables import LOADING_FILE, build_tables, write_tables
 from pyscale_stages.loading import BatchWindow, Diversity, Loading
 

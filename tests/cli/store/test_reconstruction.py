@@ -7,7 +7,7 @@ import pytest
 
 from mockruns import carried_out, tell, tell_samples
 from pyscale.planning.suite import Suite, SuiteStage
-from pyscale.store.ranktables import reconstruction_schema
+from pyscale.store.rows import reconstruction_schema
 from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
 from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction, Tiling
 
