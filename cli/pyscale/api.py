@@ -281,7 +281,7 @@ def throughput(
         A row a configuration, with the columns of wsistream's results, `in_step_throughput` of
         ranks that wait for each other, and `error` where it failed. The run itself is the latest.
     """
-    from pyscale.data.slides import linked, slides_of
+    from pyscale.data.ensure import linked, slides_of
     from pyscale.evaluation.throughput import factory_named, patch_table
 
     if not isinstance(slide_paths, str | Path):

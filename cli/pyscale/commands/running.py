@@ -14,11 +14,11 @@ from pyscale.commands.dryrun import show as show_plan
 from pyscale.console import answer, talk
 from pyscale.doctor.preflight import before_run, of_dry_run, say
 from pyscale.errors import UserError
-from pyscale.executors.slurmjobs import end_jobs
+from pyscale.executors.submission import end_jobs
 from pyscale.interruption import ENDING
 from pyscale.measuring.blocks import extended, what_time_bought
 from pyscale.measuring.here import Queued
-from pyscale.measuring.work import executor_here, work
+from pyscale.measuring.holding import executor_here, work
 from pyscale.planning.plan import Plan
 from pyscale.planning.suite import Suite
 from pyscale.planning.traits import DATA
