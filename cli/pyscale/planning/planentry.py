@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from pyscale.errors import UserError, problems_told
-from pyscale.planning.gridaxes import IMAGE, version_at
+from pyscale.planning.grid import IMAGE, version_at
 from pyscale.planning.plan import Trial, TrialInput
 from pyscale.planning.suite import MOVIE, SLIDES, TRUTH, Suite, SuiteStage
 from pyscale.planning.sweep import FROM_OUTSIDE, Scaled, Sweep, trial_id

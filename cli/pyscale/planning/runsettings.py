@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from pyscale.errors import UserError, problems_told
-from pyscale.planning.gridaxes import DEVICE, THREADS
+from pyscale.planning.grid import DEVICE, THREADS
 from pyscale.planning.resolve_grid import BRIEF
 from pyscale.planning.suite import (
     ALL_CORES,

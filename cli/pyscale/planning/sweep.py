@@ -6,11 +6,10 @@ import random
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Literal
 
 from pyscale.errors import UserError
-from pyscale.planning.gridaxes import compares_trials
+from pyscale.planning.grid import compares_trials
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.suite import MOVIE, PLACE, SLIDES, TRUTH, Suite, SuiteStage
 from pyscale.planning.traits import DATA
@@ -102,15 +101,6 @@ class Sweep:
                 f"{most} workers need {plural(each, 'frame')} each, but {movie} has {self.frames}: "
                 "use fewer --workers or a longer movie"
             )
-
-
-def refuse_more_ranks_than_slides(ranks: int, folder: Path, slides: int) -> None:
-    """Raise where some rank of any trial would have no slide of a folder, or the only one."""
-    if ranks > slides:
-        raise UserError(
-            f"each of {ranks} ranks needs at least one slide, but {folder} has "
-            f"{plural(slides, 'slide')}: use fewer --workers, or add slides"
-        )
 
 
 def powers_of_two(most: int) -> tuple[int, ...]:

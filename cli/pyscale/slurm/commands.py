@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -95,47 +96,34 @@ def default_partition() -> str:
     return marked[0].removesuffix("*")
 
 
-def told(partition: str, field: str) -> str:
-    """A field of a partition's nodes as sinfo tells it, each value once."""
-    answer = sinfo(field, f"--partition={partition}")
-    return " ".join(dict.fromkeys(answer.out.split()))
-
-
 def minutes_of(limit: str) -> float:
     """Read a limit of time as Slurm writes it: infinite, or [days-][hours:]minutes:seconds."""
     days, _, clock = limit.rpartition("-")
     parts = clock.split(":")
     if not all(part.isdigit() for part in parts):
-        return float("inf")
+        return math.inf
     seconds = 0
     for part in parts:
         seconds = 60 * seconds + int(part)
     return 24 * 60 * int(days or 0) + seconds / 60
 
 
-def time_limits(partition: str, qos: str | None) -> dict[str, list[str]]:
-    """Longest times of a job as Slurm writes them, by whose limit they are.
+def longest_min(partition: str | None, qos: str | None) -> float:
+    """Minutes that a job of a partition and a QOS may ask for; infinite without a limit.
 
     A job for several partitions needs one of their times alone.
     """
-    limits = {f"the partition {partition}": told(partition, "%l").split()}
+    try:
+        answer = sinfo("%l", f"--partition={partition or default_partition()}")
+    except UserError:
+        return math.inf
+    limits = [answer.out.split()]
     if qos is not None:
         longest, _, flags = accounts("show", "qos", qos, "format=maxwall,flags").partition("|")
         if "PartitionTimeLimit" in flags:
             limits.clear()  # Jobs of this QOS may exceed what the partition allows.
-        limits[f"the QOS {qos}"] = longest.split()
-    return limits
-
-
-def longest_min(partition: str | None, qos: str | None) -> float:
-    """Minutes that a job of a partition and a QOS may ask for; infinite without a limit."""
-    try:
-        limits = time_limits(partition or default_partition(), qos)
-    except UserError:
-        return float("inf")
-    infinite = float("inf")
-    longest = (max(map(minutes_of, each), default=infinite) for each in limits.values())
-    return min(longest, default=infinite)
+        limits.append(longest.split())
+    return min((max(map(minutes_of, each), default=math.inf) for each in limits), default=math.inf)
 
 
 def accounts(*words: str) -> str:

@@ -31,7 +31,7 @@ def movie(tmp_path, monkeypatch):
 def started(monkeypatch):
     """Runs that were made, of which none is measured."""
     runs = []
-    monkeypatch.setattr(running, "_carry_out", lambda run, **_: runs.append(run) or 0)
+    monkeypatch.setattr(running, "_carry_out", lambda run, _: runs.append(run) or 0)
     return runs
 
 
