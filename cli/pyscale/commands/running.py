@@ -53,8 +53,8 @@ class Course(NamedTuple):
     strict: bool
     verbose: bool
 
-    def refuse_blind_gate(self, plan: Plan, *, dry_run: bool = False) -> None:
-        """Raise where `--strict` would pass whatever the run computes."""
+    def refuse_early_end(self, *, dry_run: bool = False) -> None:
+        """Raise where this process ends before anything is measured that `--strict` could fail."""
         if self.strict and (self.detach or dry_run):
             given = ["--dry-run"] * dry_run + ["--detach"] * self.detach
             raise UserError(
@@ -62,8 +62,6 @@ class Course(NamedTuple):
                 f"with {' and '.join(given)} pyscale ends before anything is measured: leave out "
                 "one of them"
             )
-        if self.strict:
-            _refuse_blind_gate(plan)
 
 
 def start(
@@ -76,20 +74,24 @@ def start(
     dry_run: bool,
 ) -> int:
     """Plan a new run and carry it out; return the exit code."""
+    course.refuse_early_end(dry_run=dry_run)
     plan = planned(suite, flags, only, accept_terms=accept_terms)
-    course.refuse_blind_gate(plan, dry_run=dry_run)
     if dry_run:
         found = of_dry_run(plan)
         show_plan(plan, found)
         say(found)
         return 0
+    if course.strict:
+        _refuse_blind_gate(plan)
     return _carry_out(created(plan), course)
 
 
 def resume(name: str, course: Course) -> int:
     """Finish a run that was interrupted; return the exit code."""
+    course.refuse_early_end()
     run = _run_to_go_on_with(name)
-    course.refuse_blind_gate(run.plan)
+    if course.strict:
+        _refuse_blind_gate(run.plan)
     # Slurm has taken its jobs, and some may still hold what their kind is allowed.
     before_run(run.plan, asks_slurm=False)
     return _carry_out(run, course)
@@ -97,12 +99,14 @@ def resume(name: str, course: Course) -> int:
 
 def extend(name: str, repeats: int, course: Course) -> int:
     """Add trials to a run and measure them, and what else it misses; return the exit code."""
+    course.refuse_early_end()
     run = _run_to_go_on_with(name)
     with run_lock(run.path):
         # Another pyscale may have extended it meanwhile.
         run = RunFolder(run.path)
         plan = extended(run.plan, repeats)
-        course.refuse_blind_gate(plan)
+        if course.strict:
+            _refuse_blind_gate(plan)
         if (changed := changed_code(run.path)) is not None:
             talk(f"warning: {changed}")
         refuse_changed_input(run.path, plan.movies | plan.truths, plan.readings)
