@@ -30,8 +30,7 @@ from pyscale.planning.sites import Site
 from pyscale.planning.sweep import Sweep
 from pyscale.progress.course import usual_s
 from pyscale.progress.statusview import duration
-from pyscale.sbatch.held import held_trials
-from pyscale.sbatch.queued import script_of_job
+from pyscale.sbatch.held import held_trials, script_of_job
 from pyscale.slurm.commands import default_partition, sinfo
 from pyscale.store.folder import submissions_of
 from pyscale.wording import listing

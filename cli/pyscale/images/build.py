@@ -20,8 +20,18 @@ from tempfile import TemporaryDirectory
 from pyscale import DISTRIBUTION
 from pyscale.console import talk
 from pyscale.errors import UserError
-from pyscale.images import content
-from pyscale.images.catalog import ImageDefinition, catalog
+from pyscale.images.catalog import (
+    ImageDefinition,
+    base_sha256,
+    base_variables,
+    catalog,
+    code_files,
+    content_sha256,
+    definition_file,
+    file_sha256,
+    lay_out,
+    libraries_sha256,
+)
 from pyscale.images.engine import PREFIX, UNKNOWN, Engine, find_engine, run_aloud
 from pyscale.images.lockfile import ImageFolder, look, remove
 from pyscale.processes import ran
@@ -96,11 +106,11 @@ class _Builder:
             "stage": definition.stage,
             "version": version(DISTRIBUTION),
             "git_commit": code_commit() or UNKNOWN,
-            "lock_sha256": content.file_sha256(definition.lock_file),
-            "content_sha256": content.content_sha256(definition),
+            "lock_sha256": file_sha256(definition.lock_file),
+            "content_sha256": content_sha256(definition),
         }
         self._clear()
-        content.lay_out(content.code_files(definition.stage), self._place / "code")
+        lay_out(code_files(definition.stage), self._place / "code")
         (self._place / "code" / "after_code.sh").write_text(definition.image.after_code, "utf-8")
         made = self._run(f"{definition.name}: stage code", "stage", labels, libraries=libraries)
         self._folder.install(made, definition.name, self._engine.labels_of(made))
@@ -108,7 +118,7 @@ class _Builder:
     def _libraries(self, definition: ImageDefinition) -> Path:
         """Layer with an image's libraries, on the base."""
         name = f"{definition.name}-libraries"
-        sha256 = content.libraries_sha256(definition, content.base_sha256(self._base))
+        sha256 = libraries_sha256(definition, base_sha256(self._base))
         layer = _layer(self._folder, name, sha256)
         if layer.is_file() and not self._force:
             return layer
@@ -128,11 +138,11 @@ class _Builder:
         return _kept(made, layer, f"{name}-*.sif")
 
     def _base_layer(self) -> Path:
-        layer = _layer(self._folder, "base", content.base_sha256(self._base))
+        layer = _layer(self._folder, "base", base_sha256(self._base))
         if layer.is_file() and not self._base_anew:
             return layer
         self._clear()
-        variables = content.base_variables(self._base)
+        variables = base_variables(self._base)
         definition = "base_docker" if "from" in variables else "base"
         made = self._run("Debian base", definition, variables)
         # Once in a call, whatever stands on it.
@@ -167,7 +177,7 @@ class _Builder:
             command += ["--bind", f"{self._wheels.absolute()}:/mnt:ro"]
         for variable, value in sorted(variables.items()):
             command += ["--build-arg", f"{variable}={value}"]
-        command += ["made.sif", str(content.definition_file(name))]
+        command += ["made.sif", str(definition_file(name))]
         # No image is run from libraries, and the build of the code reads them again.
         squash = ZSTD if name == "libraries" else GZIP
         if run_aloud(command, self._place, self._environment(squash)) != 0:

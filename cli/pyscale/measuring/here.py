@@ -27,8 +27,7 @@ from pyscale.interruption import (
 from pyscale.measuring.benchmark import Incomplete
 from pyscale.measuring.trialrecords import is_complete
 from pyscale.report.results import Results
-from pyscale.sbatch.held import held_by, limit_of
-from pyscale.sbatch.queued import cancel_job, is_alive, script_of_job, submit_job
+from pyscale.sbatch.held import cancel_job, held_by, is_alive, limit_of, script_of_job, submit_job
 from pyscale.store.allocations import Allocated, Allocations, read_allocations, write_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import EventKind, Journal, Listener

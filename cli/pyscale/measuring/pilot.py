@@ -10,8 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pyscale.errors import UserError
-from pyscale.executors.stepends import AllocationEndedError, own_end_s, own_state
-from pyscale.executors.steps import StepExecutor
+from pyscale.executors.steps import AllocationEndedError, StepExecutor, own_end_s, own_state
 from pyscale.executors.submission import asked_by_window
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.blocks import Blocks

@@ -1,6 +1,6 @@
 import pytest
 
-from pyscale.executors.stepends import Step
+from pyscale.executors.steps import Step
 from pyscale.store.records import Requested
 from refusals import assert_said
 

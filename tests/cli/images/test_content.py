@@ -13,11 +13,11 @@ import pyscale_stages
 from atleastone import some
 from programs import put_program
 from pyscale.errors import UserError
-from pyscale.images import content
-from pyscale.images.catalog import catalog
-from pyscale.images.content import (
+from pyscale.images import catalog as content
+from pyscale.images.catalog import (
     base_sha256,
     base_variables,
+    catalog,
     code_files,
     lay_out,
     machine_mirror,
@@ -45,7 +45,7 @@ def copy_of_all(tmp_path, monkeypatch):
     def folder(name):
         return tmp_path / name
 
-    for module in ("pyscale.images.content", "pyscale.images.catalog"):
+    for module in ("pyscale.images.catalog", "pyscale.images.catalog"):
         monkeypatch.setattr(f"{module}.shipped", folder)
     files = content.code_files
     monkeypatch.setattr(content, "code_files", lambda s: files(s, tmp_path / "pyscale_stages"))

@@ -6,8 +6,7 @@ from importlib import invalidate_caches
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.images.catalog import catalog
-from pyscale.images.content import code_files, content_sha256, lay_out
+from pyscale.images.catalog import catalog, code_files, content_sha256, lay_out
 from pyscale.processes import ran
 from pyscale_stages.registry import others_stages
 from refusals import refused

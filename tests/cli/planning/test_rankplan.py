@@ -15,7 +15,7 @@ from pyscale.evaluation.origin import facts
 from pyscale.evaluation.run_diff import MeasuredRun
 from pyscale.evaluation.runline import repeat_line
 from pyscale.measuring.benchmark import plan_run
-from pyscale.measuring.taskwriter import TaskWriter
+from pyscale.measuring.trialrunner import TaskWriter
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.resolve_grid import measured_suite, with_system

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.measuring.taskwriter import TaskWriter
+from pyscale.measuring.trialrunner import TaskWriter
 from pyscale.planning.runsettings import axes_asked_for, settings_for, step_asked_for, what_is_set
 from pyscale.runtimes.frozen import NativeRuntime
 from pyscale.store.folder import RunFolder
