@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from pyscale.console import talk
 from pyscale.errors import UserError
@@ -169,13 +168,6 @@ NETWORK_VARIABLES = (INTERFACE_VARIABLE, "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA")
 """By which a site says how ranks reach each other: through the host, and from GPU to GPU."""
 
 
-class Runtime(Protocol):
-    """Says how a task is started; it starts nothing."""
-
-    def start(self, spec: TaskSpec, folder: Path, image: str | None) -> TaskOrder:
-        """Draft the order of a task in the image of the plan; its folder holds its parameters."""
-
-
 class NativeRuntime:
     """Starts tasks with the Python that runs pyscale, or with that of another environment."""
 
@@ -235,3 +227,6 @@ class ApptainerRuntime:
                 scratch_prefix=scratch_prefix(self._run),
             ),
         )
+
+
+Runtime = NativeRuntime | ApptainerRuntime

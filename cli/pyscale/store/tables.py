@@ -117,15 +117,6 @@ TABLES: dict[str, tuple[str, Callable[[], Schema]]] = {
 }
 """What each table of a run holds, and its columns; see docs/columns.md."""
 FILES = {name: f"{name}.parquet" for name in TABLES}
-(
-    TASKS_FILE,
-    SPANS_FILE,
-    CALLS_FILE,
-    TIMINGS_FILE,
-    LOADING_FILE,
-    RECONSTRUCTION_FILE,
-    MEASURES_FILE,
-) = FILES.values()
 
 
 @dataclass(frozen=True)
