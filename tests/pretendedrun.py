@@ -12,7 +12,7 @@ from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.sites import load_site
 from pyscale.planning.suite import load_suite
-from pyscale.runtimes.frozen import NativeRuntime
+from pyscale.runtimes.starting import NativeRuntime
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Event

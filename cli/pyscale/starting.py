@@ -20,7 +20,7 @@ from pyscale.planning.planner import warn_of_too_many_workers
 from pyscale.planning.runsettings import settings_for
 from pyscale.planning.suite import Suite, suite_names
 from pyscale.resources import shipped
-from pyscale.runtimes.frozen import freeze_containers
+from pyscale.runtimes.starting import freeze_containers
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Listener

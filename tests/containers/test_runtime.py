@@ -16,7 +16,7 @@ from atleastone import some
 from commandline import answer_in, answer_of
 from pyscale.executors.containernode import prepared
 from pyscale.images.lockfile import ImageFolder
-from pyscale.runtimes.frozen import ApptainerRuntime
+from pyscale.runtimes.starting import ApptainerRuntime
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import ImageFile, read_provenance
 from pyscale.store.tables import FILES

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from pyscale.analysis.spending import Prices
 from pyscale.console import answer, talk
-from pyscale.doctor.disks import AMPLE, free_bytes, place
+from pyscale.doctor.files import AMPLE, free_bytes, place
 from pyscale.doctor.preflight import UNANSWERED, refuse
 from pyscale.errors import UserError
 from pyscale.evaluation.cost import (

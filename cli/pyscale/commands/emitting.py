@@ -20,7 +20,7 @@ from pyscale.planning.runsettings import settings_for
 from pyscale.planning.sites import Site, load_site
 from pyscale.planning.suite import Suite, suite_names
 from pyscale.planning.traits import measures_alone
-from pyscale.runtimes.frozen import frozen_images
+from pyscale.runtimes.starting import frozen_images
 from pyscale.sbatch.held import head_of_job
 from pyscale.sbatch.jobs import Job, script_templates
 from pyscale.settings import flag_of

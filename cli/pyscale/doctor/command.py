@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pyscale.console import answer, vanishing_progress
-from pyscale.doctor.disks import data, disks, place
 from pyscale.doctor.examined import plan_to_examine
+from pyscale.doctor.files import data, disks, place
 from pyscale.doctor.machine import cores, devices, load, memory, thread_variables
 from pyscale.doctor.preflight import slurm
 from pyscale.doctor.stages import containers, stages

@@ -12,8 +12,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from pyscale.console import talk
-from pyscale.doctor.disks import FULL_DISK, first_frame, out_of_nodes_sight, page_cache, place, room
 from pyscale.doctor.examined import absent_packages, distinct, folder_of, is_native
+from pyscale.doctor.files import FULL_DISK, first_frame, out_of_nodes_sight, page_cache, place, room
 from pyscale.doctor.machine import devices, memory, thread_variables
 from pyscale.errors import UserError
 from pyscale.evaluation.cost import time_of

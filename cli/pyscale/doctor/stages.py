@@ -21,7 +21,7 @@ from pyscale.images.engine import IMAGE_PYTHON, find_engine
 from pyscale.images.lockfile import FoundImage, ImageFolder, look
 from pyscale.interruption import killed_by, signal_name
 from pyscale.planning.plan import Plan, Trial
-from pyscale.runtimes.frozen import AMD_VARIABLES
+from pyscale.runtimes.starting import AMD_VARIABLES
 from pyscale.store.containererrors import SLOW_START, unpacked_its_image, why_no_container
 from pyscale_stages.binds import OPTIONS, Bind
 from pyscale_stages.errors import MissingPart

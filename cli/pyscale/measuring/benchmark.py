@@ -22,7 +22,7 @@ from pyscale.planning.sites import Site, load_site
 from pyscale.planning.suite import Suite, suite_of
 from pyscale.planning.sweep import powers_of_two
 from pyscale.report.results import Results
-from pyscale.runtimes.frozen import runtime_of, with_images
+from pyscale.runtimes.starting import runtime_of, with_images
 from pyscale.runtimes.versions import fitted_to_versions
 from pyscale.sbatch.held import held_trials, refuse_too_many_nodes
 from pyscale.settings import Settings

@@ -18,7 +18,7 @@ from pyscale.measuring.trialrecords import is_complete
 from pyscale.measuring.trialrunner import TrialRunner
 from pyscale.planning.plan import Plan, Trial
 from pyscale.progress.course import Course, usual_s
-from pyscale.runtimes.frozen import runtime_of
+from pyscale.runtimes.starting import runtime_of
 from pyscale.sbatch.held import SPARE
 from pyscale.slurm.queue import SlurmSilent, cancel, ends_of
 from pyscale.store.allocations import is_cancelled, read_allocations

@@ -17,7 +17,7 @@ from pyscale.executors.surroundings import bring_inputs_to, look_around
 from pyscale.measuring.trialrecords import COMPARING, Failure, TrialRecords, is_complete
 from pyscale.planning.plan import Trial
 from pyscale.planning.traits import meets
-from pyscale.runtimes.frozen import NativeRuntime, Runtime
+from pyscale.runtimes.starting import NativeRuntime, Runtime
 from pyscale.store import records
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal

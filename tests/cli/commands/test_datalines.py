@@ -6,8 +6,8 @@ import tifffile
 from commandline import answer_of
 from moviefiles import noise
 from pyscale.commands import running
-from pyscale.doctor.disks import data
 from pyscale.doctor.examined import plan_to_examine
+from pyscale.doctor.files import data
 from pyscale.references.workid import work_id_of
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pyscale.doctor.disks import data
+from pyscale.doctor.files import data
 from pyscale_stages.moviewriter import write_movie
 
 

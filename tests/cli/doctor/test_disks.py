@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pyscale.doctor import disks
+from pyscale.doctor import files as disks
 from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.machine.place import refuse_lack_of_space
 

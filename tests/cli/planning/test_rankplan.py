@@ -25,7 +25,7 @@ from pyscale.planning.sweep import Sweep
 from pyscale.planning.traits import has_own_work, measures_alone, meets, shares_result, stands_apart
 from pyscale.references.fromrun import reference_from
 from pyscale.references.workid import work_id_of
-from pyscale.runtimes.frozen import NativeRuntime
+from pyscale.runtimes.starting import NativeRuntime
 from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest, write_manifest

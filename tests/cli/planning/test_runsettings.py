@@ -8,7 +8,7 @@ import pytest
 from pyscale.errors import UserError
 from pyscale.measuring.trialrunner import TaskWriter
 from pyscale.planning.runsettings import axes_asked_for, settings_for, step_asked_for, what_is_set
-from pyscale.runtimes.frozen import NativeRuntime
+from pyscale.runtimes.starting import NativeRuntime
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import SPEC_FILE
 from refusals import refused

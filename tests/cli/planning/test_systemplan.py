@@ -16,7 +16,7 @@ from pyscale.planning.runsettings import settings_for
 from pyscale.planning.suite import load_suite
 from pyscale.planning.sweep import Sweep
 from pyscale.planning.traits import measures_alone
-from pyscale.runtimes.frozen import NativeRuntime
+from pyscale.runtimes.starting import NativeRuntime
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables

@@ -4,7 +4,7 @@ import pytest
 
 from mockruns import plan_of, site, small_movie
 from pyscale.planning.runsettings import step_asked_for
-from pyscale.runtimes import frozen
+from pyscale.runtimes import starting
 from pyscale_stages.errors import MissingPart
 
 
@@ -18,7 +18,7 @@ def frozen_on(tmp_path, monkeypatch):
     def freeze(on_site):
         suite = step_asked_for(None, "copy {input} {output}", {"image": image})
         plan = plan_of(suite, small_movie(tmp_path), tmp_path, on_site=on_site)
-        return frozen.freeze_containers(plan)
+        return starting.freeze_containers(plan)
 
     return freeze
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.images.engine import Engine
-from pyscale.runtimes.frozen import ApptainerRuntime
+from pyscale.runtimes.starting import ApptainerRuntime
 from pyscale.store.provenance import ImageFile
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.validarea import VALID_FILE
