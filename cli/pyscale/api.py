@@ -95,7 +95,10 @@ class Run:
     @cached_property
     def records(self) -> Mapping[str, pl.DataFrame]:
         """Every table of the run, by the names of its Parquet files."""
-        return {} if self.folder is None else _records_of(RunFolder(self.folder))
+        if self.folder is None:
+            return {}
+        tables = build_tables(RunFolder(self.folder))
+        return {name: getattr(tables, name) for name in TABLES}
 
     @cached_property
     def answers(self) -> dict[str, Any]:
@@ -329,11 +332,6 @@ def _found(run: str | Path | Run | None, told: str) -> RunFolder:
     if is_locked(found.path):
         talk(f"the run {found.path.name} is not finished: {told}")
     return found
-
-
-def _records_of(run: RunFolder) -> dict[str, pl.DataFrame]:
-    tables = build_tables(run)
-    return {name: getattr(tables, name) for name in TABLES}
 
 
 def _refuse_both(run: object, table: object) -> None:

@@ -137,15 +137,12 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomple
         blocks, trials = Blocks(run, journal), run.plan.trials
         while trials:
             done |= {trial.id for trial in trials if runner.finish(trial)}
-            trials = (*blocks.added(),) if done >= _ids(run.plan) else ()
+            whole = done.issuperset(trial.id for trial in run.plan.trials)
+            trials = (*blocks.added(),) if whole else ()
         # A launcher that was killed may have left what mounted an image.
         executor.end_all()
         journal.append("run_finished")
     return tuple(trial.id for trial in run.plan.trials if trial.id not in done)
-
-
-def _ids(plan: Plan) -> set[str]:
-    return {trial.id for trial in plan.trials}
 
 
 @contextmanager

@@ -161,7 +161,7 @@ class EntryPlan:
             compared=stage.is_compared(params) and not sweep.is_weak,
         )
         return cls(
-            scaled=Scaled.of(reference, step, sweep, settings["chunks_per_worker"]),
+            scaled=Scaled(reference, step, sweep, settings["chunks_per_worker"]),
             output=stage.output_with(params),
             unjudged=unjudged,
             moved=moved or stage.moves_frames(params),

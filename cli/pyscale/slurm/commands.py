@@ -119,17 +119,14 @@ def longest_min(partition: str | None, qos: str | None) -> float:
         return math.inf
     limits = [answer.out.split()]
     if qos is not None:
-        longest, _, flags = accounts("show", "qos", qos, "format=maxwall,flags").partition("|")
+        told = ("show", "qos", qos, "format=maxwall,flags")
+        # No limit where there are no accounts, or they do not answer.
+        answer = ask("sacctmgr", "--noheader", "--parsable2", *told)
+        longest, _, flags = (answer.out if answer.code == 0 else "").partition("|")
         if "PartitionTimeLimit" in flags:
             limits.clear()  # Jobs of this QOS may exceed what the partition allows.
         limits.append(longest.split())
     return min((max(map(minutes_of, each), default=math.inf) for each in limits), default=math.inf)
-
-
-def accounts(*words: str) -> str:
-    """What sacctmgr says; empty where there are no accounts or they do not answer."""
-    answer = ask("sacctmgr", "--noheader", "--parsable2", *words)
-    return answer.out if answer.code == 0 else ""
 
 
 FIRST_PAUSE_S = 2.0
