@@ -16,7 +16,7 @@ from pyscale.data.registry import SYNTH_MOVIE, Registry, load_registry, made_kin
 from pyscale.data.verify import dataset_path, name_and_file, presence
 from pyscale.doctor.examined import firsts, folder_of
 from pyscale.findings import Finding, ok, problem, refused, warning
-from pyscale.planning.plan import Plan, TrialInput
+from pyscale.planning.plan import Plan
 from pyscale.resources import shipped
 from pyscale_stages.atomic import naming
 from pyscale_stages.errors import BadInput
@@ -240,33 +240,19 @@ def first_frame(plan: Plan) -> Iterator[Finding]:
     path = plan.movie
     if path is None or not path.exists() or plan.suite.data not in {"movie", "labels"}:
         return
-    readers = {
-        trial.entry: trial.params.get("channel")
-        for trial in plan.trials
-        if not load_stage(trial.stage).runs_outside
-        and any(_reads_movie(plan, item) for item in trial.inputs)
-    }
-    if readers:
-        asked = {entry: number for entry, number in readers.items() if isinstance(number, int)}
-        yield from _readable(path, plan.reading or AS_IT_IS, asked)
+    if readers := plan.readers:
+        yield from _readable(path, plan.reading or AS_IT_IS, readers)
 
 
-def _reads_movie(plan: Plan, item: TrialInput) -> bool:
-    """Whether an input has the channels of the movie: itself, or its frames after registration."""
-    if item.from_trial is None:
-        return item.path == plan.movie
-    return plan.trial(item.from_trial).stage == "register_denoise"
-
-
-def _readable(path: Path, reading: Reading, channels: Mapping[str, int]) -> Iterator[Finding]:
+def _readable(path: Path, reading: Reading, readers: Mapping[str, int | None]) -> Iterator[Finding]:
     try:
         movie = Movie.open(path, reading=reading)
         movie.read(0, 1)
     except BadInput as error:
         yield refused("data.found", "", error)
         return
-    for entry, channel in channels.items():
-        if channel >= movie.n_channels:
+    for entry, channel in readers.items():
+        if channel is not None and channel >= movie.n_channels:
             yield problem(
                 "data.channels",
                 entry,
