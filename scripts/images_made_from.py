@@ -5,8 +5,13 @@
 
 from __future__ import annotations
 
-from pyscale.images.catalog import catalog
-from pyscale.images.content import base_sha256, definition_file, file_sha256, libraries_sha256
+from pyscale.images.catalog import (
+    base_sha256,
+    catalog,
+    definition_file,
+    file_sha256,
+    libraries_sha256,
+)
 
 
 def main() -> None:

@@ -18,8 +18,8 @@ from packaging.utils import canonicalize_name
 from rich.progress import track
 
 from pyscale.errors import UserError
+from pyscale.images.build import PYTHON_VERSION, platform_options
 from pyscale.images.catalog import ImageDefinition, definitions
-from pyscale.images.parts import PYTHON_VERSION, platform_options
 from pyscale_stages.atomic import write_atomically
 
 CONSTRAINTS = Path(__file__).resolve().parents[1] / "constraints.txt"

@@ -26,7 +26,7 @@ import polars as pl
 
 from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.analysis.ranks.loader import SETTINGS
-from pyscale.store.ranktables import loading_schema
+from pyscale.store.rows import loading_schema
 from pyscale_stages.loader.stage import LoaderParams
 from runbuilder import RunBuilder, rank_header
 

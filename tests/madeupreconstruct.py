@@ -27,7 +27,7 @@ import numpy as np
 import polars as pl
 
 from pyscale.analysis.ranks.findings import rank_findings
-from pyscale.store.ranktables import reconstruction_schema
+from pyscale.store.rows import reconstruction_schema
 from pyscale_stages.reconstruct.stage import ReconstructParams
 from runbuilder import RunBuilder, rank_header
 

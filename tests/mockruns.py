@@ -12,7 +12,7 @@ from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.sites import Site
 from pyscale.planning.suite import load_suite
-from pyscale.runtimes.frozen import with_images
+from pyscale.runtimes.starting import with_images
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Journal

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import NamedTuple
 
-from pyscale.measuring.taskwriter import TaskWriter
+from pyscale.measuring.trialrunner import TaskWriter
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.sites import load_site

@@ -10,7 +10,7 @@ from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.sites import Override, load_site
 from pyscale.planning.suite import Suite, SuiteStage, load_suite
-from pyscale.runtimes.frozen import with_images
+from pyscale.runtimes.starting import with_images
 from pyscale.sbatch.held import held_trials
 from pyscale.settings import Settings
 from pyscale.store.provenance import ImageFile

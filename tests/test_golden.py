@@ -37,7 +37,7 @@ from madeupruns import loader_run, reconstruct_run
 from pretendedrun import make_run
 from pyscale import DISTRIBUTION
 from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.commands.severalruns import report_several
+from pyscale.commands.reporting import report_several
 from pyscale.console import PIPED_WIDTH, Console
 from pyscale.evaluation.results import results_of as results_of_run
 from pyscale.report import figures

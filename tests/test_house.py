@@ -161,7 +161,7 @@ from pyscale.settings import load_settings
 from pyscale.planning.suite import load_suite, suite_names
 from pyscale.data.registry import load_registry
 from pyscale.images.catalog import catalog
-from pyscale.images.content import content_sha256
+from pyscale.images.catalog import content_sha256
 from pathlib import Path
 from pyscale.references.files import all_references
 from pyscale.resources import shipped

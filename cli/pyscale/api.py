@@ -95,7 +95,10 @@ class Run:
     @cached_property
     def records(self) -> Mapping[str, pl.DataFrame]:
         """Every table of the run, by the names of its Parquet files."""
-        return {} if self.folder is None else _records_of(RunFolder(self.folder))
+        if self.folder is None:
+            return {}
+        tables = build_tables(RunFolder(self.folder))
+        return {name: getattr(tables, name) for name in TABLES}
 
     @cached_property
     def answers(self) -> dict[str, Any]:
@@ -144,7 +147,7 @@ def run(
         The run, whose report is written. Where trials failed, `incomplete` names them.
     """
     # What measures takes a while to import.
-    from pyscale.planning.ownstep import step_asked_for
+    from pyscale.planning.runsettings import step_asked_for
     from pyscale.progress.runprogress import RunProgress
     from pyscale.starting import carried_by, created, planned
     from pyscale_stages.command.params import CommandParams
@@ -281,7 +284,7 @@ def throughput(
         A row a configuration, with the columns of wsistream's results, `in_step_throughput` of
         ranks that wait for each other, and `error` where it failed. The run itself is the latest.
     """
-    from pyscale.data.slides import linked, slides_of
+    from pyscale.data.ensure import linked, slides_of
     from pyscale.evaluation.throughput import factory_named, patch_table
 
     if not isinstance(slide_paths, str | Path):
@@ -329,11 +332,6 @@ def _found(run: str | Path | Run | None, told: str) -> RunFolder:
     if is_locked(found.path):
         talk(f"the run {found.path.name} is not finished: {told}")
     return found
-
-
-def _records_of(run: RunFolder) -> dict[str, pl.DataFrame]:
-    tables = build_tables(run)
-    return {name: getattr(tables, name) for name in TABLES}
 
 
 def _refuse_both(run: object, table: object) -> None:

@@ -11,17 +11,17 @@ from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run
 from pyscale.errors import UserError
 from pyscale.measuring.benchmark import plan_run
-from pyscale.measuring.here import Here
+from pyscale.measuring.here import Here, Queued
 from pyscale.measuring.holding import Holder
-from pyscale.measuring.queued import Queued
 from pyscale.planning.joboptions import warn_of_no_gpus
 from pyscale.planning.placement import local_placement
 from pyscale.planning.plan import Plan
 from pyscale.planning.planner import warn_of_too_many_workers
 from pyscale.planning.runsettings import settings_for
+from pyscale.planning.sites import Site
 from pyscale.planning.suite import Suite, suite_names
 from pyscale.resources import shipped
-from pyscale.runtimes.frozen import freeze_containers
+from pyscale.runtimes.starting import freeze_containers
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Listener
@@ -45,10 +45,16 @@ def planned(
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
     refuse_other_work(plan)
     warn_of_sharing(plan)
-    on_site = () if plan.site is None else warn_of_no_gpus(plan, plan.site)
+    warn_of_plan(plan, plan.site)
+    return plan
+
+
+def warn_of_plan(plan: Plan, site: Site | None) -> None:
+    """Say what will fail, and what may lack a GPU on the nodes of a cluster with Slurm."""
+    # Of another scheduler's GPUs its file says enough in {gpus}.
+    on_site = () if site is None or site.scheduler else warn_of_no_gpus(plan, site)
     for sentence in (*warn_of_too_many_workers(plan), *on_site):
         talk(f"warning: {sentence}")
-    return plan
 
 
 def created(plan: Plan) -> RunFolder:

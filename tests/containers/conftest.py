@@ -85,7 +85,7 @@ def build_toy(engine, containers, images, monkeypatch, capfd):
     monkeypatch.setattr("pyscale.images.build.fetch_wheels", lambda _, wheels: _make(wheels))
     monkeypatch.setattr("pyscale.images.lockfile.catalog", lambda: {CONTACT.name: CONTACT})
     # Without a base of Debian there is nothing for debootstrap and a mirror to do.
-    monkeypatch.setattr("pyscale.images.content.machine_mirror", lambda: "file:///nowhere")
+    monkeypatch.setattr("pyscale.images.catalog.machine_mirror", lambda: "file:///nowhere")
 
     def build_it(folder=images, **options):
         capfd.readouterr()

@@ -19,7 +19,7 @@ from pyscale.images.lockfile import ImageFolder
 from pyscale.runtimes.starting import ApptainerRuntime
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import ImageFile, read_provenance
-from pyscale.store.tables import SPANS_FILE, TASKS_FILE
+from pyscale.store.tables import FILES
 from pyscale.store.taskfiles import read_cache, read_task
 from pyscale_stages.binds import task_binds
 from pyscale_stages.contract import TaskSpec
@@ -177,7 +177,7 @@ def test_every_result_names_the_image_that_made_it(runs, contained, images):
     for image in manifest["containers"]["images"]:
         assert image["sha256"] == locked[image["name"]].sha256
         assert image["labels"]["org.pyscale.version"] == locked[image["name"]].pyscale_version
-    tasks = pl.read_parquet(run.path / TASKS_FILE, glob=False)
+    tasks = pl.read_parquet(run.path / FILES["tasks"], glob=False)
     assert set(tasks["image_sha256"]) == {image.sha256 for image in frozen.images}
 
 
@@ -242,7 +242,7 @@ def test_the_start_of_the_container_is_a_phase_of_its_own(runs, native, containe
     # The best of a stage's tasks: a busy machine may interrupt any one of them between two spans.
     assert max(min(shares) for shares in outside.values()) < 0.01
     assert not any(s.phase == "container_start" for r in native.values() for s in r.spans)
-    spans = pl.read_parquet(runs["apptainer"].path / SPANS_FILE, glob=False)
+    spans = pl.read_parquet(runs["apptainer"].path / FILES["spans"], glob=False)
     assert spans.filter(phase="container_start").height == len(contained)
     report = (runs["apptainer"].report / "scaling_analysis.md").read_text()
     assert "| container start |" in report

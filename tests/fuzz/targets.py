@@ -171,7 +171,7 @@ def make_traces(folder):
     (folder / "snakemake").write_text(f"{columns}\n{line}\n")
 
 
-OPTIONS = {"snakemake": {"workers": "threads"}}
+OPTIONS = {"snakemake": {"workers": 1}}
 
 
 def read_trace(path):

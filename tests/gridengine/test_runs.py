@@ -7,7 +7,7 @@ import pytest
 
 from forkedtasks import forked_tasks
 from gridengine.daemons import say, wait_for
-from pyscale.measuring.queued import Queued
+from pyscale.measuring.here import Queued
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal

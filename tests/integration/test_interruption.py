@@ -18,7 +18,7 @@ import pytest
 from commandline import answer_here
 from forkedtasks import forked_tasks
 from movingsquares import write_moving_squares
-from pyscale.measuring.work import executor_here
+from pyscale.measuring.holding import executor_here
 from pyscale.processes import wait_until_ended
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal

@@ -12,7 +12,7 @@ import pytest
 from commandline import Answer, answer_here
 from forkedtasks import forked_tasks
 from pyscale.store.folder import RunFolder, find_run
-from pyscale.store.ranktables import reconstruction_schema
+from pyscale.store.rows import reconstruction_schema
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.reconstruct.problems import problem_of

@@ -6,7 +6,7 @@ import sys
 import polars as pl
 import pytest
 
-from pyscale.store.tables import SPANS_FILE, TASKS_FILE, build_tables
+from pyscale.store.tables import FILES, build_tables
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ def test_threads_of_a_step_are_cores_that_it_asks_slurm_for(runs):
         *("--data", runs.data, "--workers", "1,2", "--cache", "asis"),
     )
     runs.copied(process, jobs=1)
-    tasks = pl.read_parquet(runs.run.path / TASKS_FILE).filter(verb="run").sort("workers")
+    tasks = pl.read_parquet(runs.run.path / FILES["tasks"]).filter(verb="run").sort("workers")
     assert set(tasks["node"]) <= set(runs.slurm.nodes)
     assert tasks["requested_cpus"].to_list() == [1, 2]
 
@@ -39,7 +39,7 @@ def test_an_image_that_knows_nothing_of_pyscale_runs_on_the_nodes(runs, small_im
         *("--image", small_image, "--runtime", "apptainer", "--cache", "asis"),
     )
     runs.copied(process, jobs=1)
-    spans = pl.read_parquet(runs.run.path / SPANS_FILE).filter(task="w0")
+    spans = pl.read_parquet(runs.run.path / FILES["spans"]).filter(task="w0")
     assert spans.filter(phase="container_start")["wall_s"].min() > 0
 
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 import tifffile
 
-from pyscale.store.tables import SPANS_FILE, TASKS_FILE
+from pyscale.store.tables import FILES
 from pyscale_stages.moviewriter import write_movie
 
 STAGES = ["register_denoise", "segment", "contact", "track"]
@@ -38,11 +38,11 @@ def test_the_pipeline_runs_in_one_job_and_is_reported(runs, of_images, shared_da
     assert [row["done"] for row in status["configurations"]] == [1] * 4
     table = pl.read_csv(runs.run.report / "benchmark_results_aggregated.csv")
     assert table["stage"].unique(maintain_order=True).to_list() == STAGES
-    tasks = pl.read_parquet(runs.run.path / TASKS_FILE)
+    tasks = pl.read_parquet(runs.run.path / FILES["tasks"])
     windows = tasks.filter(pl.col("verb") == "run")
     assert set(windows["node"]) <= set(runs.slurm.nodes)
     assert windows["image_sha256"].null_count() == (0 if of_images else windows.height)
     assert windows["memory_used_share"].is_between(0.001, 1).all()
-    spans = pl.read_parquet(runs.run.path / SPANS_FILE)
+    spans = pl.read_parquet(runs.run.path / FILES["spans"])
     started_s = spans.filter(pl.col("phase") == "container_start")["wall_s"]
     assert (started_s.is_empty(), (started_s > 0).all()) == (not of_images, True)

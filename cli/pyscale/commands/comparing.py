@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -37,16 +36,6 @@ from pyscale.wording import amount, percent_of
 
 REGRESSION = 1
 """Exit code where a regression was to be found and was."""
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    """Two runs, or tables, by their trials."""
-
-    context: ComparisonContext
-    base: pl.DataFrame
-    new: pl.DataFrame
-    tests: pl.DataFrame | None = None
 
 
 def compare(
@@ -88,14 +77,39 @@ def _of_one_run(name: str, at_least: float) -> Compared:
 
 def _of_two(base: str, new: str, counts: float) -> Compared:
     """Compare two runs, or two tables."""
-    loaded = _loaded(base, new, at_least=counts)
-    _refuse_other_work(base, new, loaded.base, loaded.new)
-    context = loaded.context.model_copy(update={"at_least": counts})
-    times = comparison(loaded.base, loaded.new, interleaved=context.measured_here, at_least=counts)
-    rows = judged(times, loaded.tests)
+    tests = None
+    if Path(base).is_file() and Path(new).is_file():
+        refuse_twice([Path(base), Path(new)])
+        trials = [trials_from_wall_times(read_wall_times(Path(name))) for name in (base, new)]
+        context = ComparisonContext(base=base, new=new, measured_here=False)
+    else:
+        before, after = _runs(base, new)
+        trials = [before.compared_trials, after.compared_trials]
+        context = between(before, after)
+        tests = tests_compared(before, after, at_least=counts)
+    _refuse_other_work(base, new, *trials)
+    context = context.model_copy(update={"at_least": counts})
+    times = comparison(*trials, interleaved=context.measured_here, at_least=counts)
+    rows = judged(times, tests)
     if not any(row["verdict"] for row in rows):
         _refuse_nothing_judged(base, new, context, rows)
     return Compared(context, rows)
+
+
+def _runs(*names: str) -> tuple[MeasuredRun, MeasuredRun]:
+    """Base and new, which measured the same on the same bytes."""
+    folders = [find_run(load_settings().runs_folder, name) for name in names]
+    refuse_twice([folder.path for folder in folders])
+    base, new = map(MeasuredRun.of, folders)
+    if unlike := nothing_in_common(base, new):
+        raise UserError(f"{unlike}: measure the same entries at the same --workers")
+    if base.inputs != new.inputs:
+        raise UserError(
+            f"run {base.run.plan.run_id} read {base.run.plan.movie or 'no movie'} and run "
+            f"{new.run.plan.run_id} read {new.run.plan.movie or 'none'}, whose bytes are not the "
+            "same, so their wall times are those of different work: run both on one dataset"
+        )
+    return base, new
 
 
 def _refuse_nothing_judged(
@@ -121,39 +135,6 @@ def _share(text: str) -> float:
         return percent_of(text) / 100
     except ValueError as error:
         raise UserError(f"--at-least is {text!r}: {error}") from error
-
-
-def _loaded(*names: str, at_least: float) -> _Loaded:
-    """Read base and new, which must be of one kind."""
-    are_tables = [Path(name).is_file() for name in names]
-    if all(are_tables):
-        refuse_twice([Path(name) for name in names])
-        base, new = (trials_from_wall_times(read_wall_times(Path(name))) for name in names)
-        context = ComparisonContext(base=names[0], new=names[1], measured_here=False)
-        return _Loaded(context, base, new)
-    runs_folder = load_settings().runs_folder
-    folders = [find_run(runs_folder, name) for name in names]
-    refuse_twice([folder.path for folder in folders])
-    before, after = map(MeasuredRun.of, folders)
-    if unlike := nothing_in_common(before, after):
-        raise UserError(f"{unlike}: measure the same entries at the same --workers")
-    _refuse_other_input(before, after)
-    return _Loaded(
-        between(before, after),
-        before.compared_trials,
-        after.compared_trials,
-        tests_compared(before, after, at_least=at_least),
-    )
-
-
-def _refuse_other_input(base: MeasuredRun, new: MeasuredRun) -> None:
-    """Refuse runs on different bytes: their wall times are those of different work."""
-    if base.inputs != new.inputs:
-        raise UserError(
-            f"run {base.run.plan.run_id} read {base.run.plan.movie or 'no movie'} and run "
-            f"{new.run.plan.run_id} read {new.run.plan.movie or 'none'}, whose bytes are not the "
-            "same, so their wall times are those of different work: run both on one dataset"
-        )
 
 
 def _refuse_other_work(

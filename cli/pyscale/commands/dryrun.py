@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from rich import box
 from rich.filesize import decimal
 from rich.table import Table
 
 from pyscale.analysis.spending import Prices
 from pyscale.console import answer, talk
-from pyscale.doctor.disks import AMPLE, free_bytes, place
-from pyscale.doctor.preflight import refuse
-from pyscale.doctor.slurm import UNANSWERED
+from pyscale.doctor.files import AMPLE, free_bytes, place
+from pyscale.doctor.preflight import UNANSWERED, refuse
 from pyscale.errors import UserError
 from pyscale.evaluation.cost import (
     Holding,
@@ -30,11 +28,9 @@ from pyscale.measuring.holding import held_parameters
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
 from pyscale.planning.sweep import Sweep
-from pyscale.planning.traits import measures_alone
 from pyscale.progress.course import usual_s
 from pyscale.progress.statusview import duration
-from pyscale.sbatch.held import held_trials
-from pyscale.sbatch.queued import script_of_job
+from pyscale.sbatch.held import held_trials, script_of_job
 from pyscale.slurm.commands import default_partition, sinfo
 from pyscale.store.folder import submissions_of
 from pyscale.wording import listing
@@ -46,14 +42,12 @@ RECORDS_BYTES = 5_000_000
 """Records and report of a usual run."""
 
 
-def show(plan: Plan, found: Sequence[Finding], *, verbose: bool = False) -> None:
+def show(plan: Plan, found: Sequence[Finding]) -> None:
     """Print what a plan comes to and, for a cluster, what is submitted and its cost.
 
     `found` is what a run would refuse or warn of, as of `of_dry_run`.
     """
     answer(_summary(plan, found))
-    if verbose:
-        answer(_trials(plan))
     if plan.queue is not None:
         folder = Path(plan.settings["runs_folder"]).resolve() / plan.run_id
         # The command's answer, as it is: no line of it is to be broken.
@@ -65,8 +59,6 @@ def show(plan: Plan, found: Sequence[Finding], *, verbose: bool = False) -> None
         refuse(placed)
         for finding in placed:
             talk(str(finding))
-        if not verbose:
-            talk("-v lists each trial")
         return
     _show_jobs(plan, plan.site)
 
@@ -179,38 +171,6 @@ def _disk(plan: Plan) -> str:
     movie = plan.input_bytes
     copies = AMPLE + (len(plan.trials) if plan.settings["keep_outputs"] == "all" else 0)
     return f"at most about {decimal(copies * movie + RECORDS_BYTES)} in {runs}; {free}"
-
-
-def _trials(plan: Plan) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    # Ranks load patches for as long as they are told, or share an image; the machine takes no data.
-    shares_frames = Sweep.of(plan).frameless is None
-    has_threads = any(trial.threads for trial in plan.trials)
-    in_images = any(trial.image for trial in plan.trials)
-    rows = []
-    for position, trial in enumerate(plan.trials, start=1):
-        lengths = sorted({stop - start for start, stop in trial.windows})
-        sources = [str(one.path) if one.is_place else one.source for one in trial.inputs]
-        has_windows = shares_frames and not measures_alone(trial.stage)
-        rows.append(
-            {
-                "#": str(position),
-                "trial": trial.id,
-                "N": str(trial.workers),
-                "windows": str(len(trial.windows)) if has_windows else None,
-                "frames\nof each": " or ".join(map(str, lengths)) if has_windows else None,
-                "input": ", ".join(sources) if sources else None,
-                "device": trial.device,
-                "threads": str(plan.threads_of(trial)) if has_threads else None,
-                "image": (trial.image or "none") if in_images else None,
-            }
-        )
-    columns = [name for name in rows[0] if any(row[name] is not None for row in rows)]
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(row[column] for column in columns))
-    return table
 
 
 def _or_unknown(value: float | None, decimals: int) -> str:

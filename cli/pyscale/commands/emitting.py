@@ -13,17 +13,16 @@ from pyscale.console import talk
 from pyscale.errors import UserError, refused_by_disk
 from pyscale.images.engine import PROGRAM
 from pyscale.measuring.benchmark import plan_run
-from pyscale.planning.joboptions import warn_of_no_gpus
 from pyscale.planning.plan import Plan
-from pyscale.planning.planner import warn_of_too_many_workers
 from pyscale.planning.runsettings import settings_for
 from pyscale.planning.sites import Site, load_site
 from pyscale.planning.suite import Suite, suite_names
 from pyscale.planning.traits import measures_alone
-from pyscale.runtimes.frozen import frozen_images
+from pyscale.runtimes.starting import frozen_images
+from pyscale.sbatch.held import head_of_job
 from pyscale.sbatch.jobs import Job, script_templates
-from pyscale.sbatch.queued import head_of_job
 from pyscale.settings import flag_of
+from pyscale.starting import warn_of_plan
 from pyscale.store.provenance import ImageFile
 from pyscale.wording import listing
 
@@ -58,10 +57,7 @@ def emit(
             "cores of this machine"
         )
     plan = plan_run(suite, settings, only, accept_terms=accept_terms, scripts_for=site)
-    # Of another scheduler's GPUs its file says enough in {gpus}.
-    on_site = () if site.scheduler else warn_of_no_gpus(plan, site)
-    for sentence in (*warn_of_too_many_workers(plan), *on_site):
-        talk(f"warning: {sentence}")
+    warn_of_plan(plan, site)
     texts = render(plan, site, frozen_images(plan))
     write_scripts(folder, texts)
     talk(f"scripts for the site {site.name}; see {folder / 'README.md'}, and submit all with:")

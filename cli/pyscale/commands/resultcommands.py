@@ -121,9 +121,7 @@ def advise(
 def import_traces(
     trace_format: str = argument("FORMAT", "sacct, nextflow or snakemake.", default=...),
     files: list[Path] = argument("FILE", "Traces to read.", default=...),
-    workers: str | None = option(
-        "N|COLUMN", "N of these trials, or the column of the trace that holds it."
-    ),
+    workers: int | None = option("N", "N of these trials, where the trace does not tell.", min=1),
     stage: str | None = option("NAME", "Name of the stage, where the trace has none."),
     out: Path | None = option("CSV", "Table to write.", show_default="print it"),
 ) -> None:
@@ -141,13 +139,6 @@ def import_traces(
 reference_app = group("List, show and add results of others.", "pyscale reference list")
 
 
-def _known_names(incomplete: str) -> list[str]:
-    """Names that a shell offers."""
-    from pyscale.references.files import reference_files
-
-    return [name for name in reference_files(_own_folder()) if name.startswith(incomplete)]
-
-
 @reference_app.command("list", **helped("pyscale reference list"))
 def list_references(json: bool = JSON) -> None:
     """List every reference, its stages, date and author."""
@@ -160,7 +151,7 @@ def list_references(json: bool = JSON) -> None:
 
 @reference_app.command(**helped("pyscale reference show NAME"))
 def show(
-    name: str = argument("NAME", default=..., autocompletion=_known_names),
+    name: str = argument("NAME", default=...),
     json: bool = JSON,
 ) -> None:
     """Show source, hardware and numbers of one."""

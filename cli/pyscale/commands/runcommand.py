@@ -106,9 +106,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "dry_run": option(
             None, "Show what would run and cost, and what is missing; only absent data is fetched."
         ),
-        "verbose": option(
-            None, "Also print the table of factors, or every trial of a dry run.", "-v", "--verbose"
-        ),
+        "verbose": option(None, "Also print the table of factors.", "-v", "--verbose"),
         "emit": option("DIR", "Write batch scripts that need no pyscale; run nothing."),
         "detach": option(None, "Return at once; follow with status."),
         "accept_terms": option(None, "Agree to the dataset's terms."),
@@ -137,8 +135,7 @@ def _parameters() -> Iterator[Parameter]:
 def run(**given: Any) -> None:
     """Measure a suite on a movie, and report."""
     from pyscale.commands import running
-    from pyscale.planning import ownstep
-    from pyscale.planning.runsettings import axes_asked_for, what_is_set
+    from pyscale.planning.runsettings import axes_asked_for, step_asked_for, what_is_set
     from pyscale.settings import Settings
     from pyscale_stages.command.params import CommandParams
 
@@ -148,11 +145,11 @@ def run(**given: Any) -> None:
         **what_is_set(given["parameters"] or []),
     }
     of_step = {name: given[name] for name in CommandParams.model_fields if name in given}
-    course = {name: bool(given[name]) for name in ("detach", "strict", "verbose")}
+    course = running.Course(*(bool(given[name]) for name in running.Course._fields))
     accept_terms, only = bool(given["accept_terms"]), given["only"] or []
-    chosen = ownstep.step_asked_for(given["suite"], given["step"], of_step)
+    chosen = step_asked_for(given["suite"], given["step"], of_step)
     if given["emit"] is not None:
-        if given["dry_run"] or course["detach"] or course["strict"] or given["at_most"]:
+        if given["dry_run"] or course.detach or course.strict or given["at_most"]:
             raise typer.BadParameter(
                 "--emit runs nothing: leave out --dry-run, --detach, --strict and --at-most"
             )
@@ -160,8 +157,8 @@ def run(**given: Any) -> None:
 
         emit(chosen, flags, only, given["emit"], accept_terms=accept_terms)
         return
-    course |= {"accept_terms": accept_terms, "dry_run": bool(given["dry_run"])}
-    raise typer.Exit(running.start(chosen, flags, only, **course))
+    asked = {"accept_terms": accept_terms, "dry_run": bool(given["dry_run"])}
+    raise typer.Exit(running.start(chosen, flags, only, course, **asked))
 
 
 RUN = argument("RUN", "Id, unique start or end of one, latest, or folder.", default=...)
@@ -183,8 +180,7 @@ def resume(
     """
     from pyscale.commands import running
 
-    course = {"detach": detach, "strict": strict, "verbose": verbose}
-    raise typer.Exit(running.resume(run, **course))
+    raise typer.Exit(running.resume(run, running.Course(detach, strict, verbose)))
 
 
 def extend(
@@ -200,8 +196,7 @@ def extend(
     """
     from pyscale.commands import running
 
-    course = {"detach": detach, "strict": strict, "verbose": verbose}
-    raise typer.Exit(running.extend(run, repeats, **course))
+    raise typer.Exit(running.extend(run, repeats, running.Course(detach, strict, verbose)))
 
 
 run.__signature__ = Signature([*_parameters()])  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 
@@ -14,11 +14,11 @@ from pyscale.commands.dryrun import show as show_plan
 from pyscale.console import answer, talk
 from pyscale.doctor.preflight import before_run, of_dry_run, say
 from pyscale.errors import UserError
-from pyscale.executors.slurmjobs import end_jobs
+from pyscale.executors.submission import end_jobs
 from pyscale.interruption import ENDING
 from pyscale.measuring.blocks import extended, what_time_bought
-from pyscale.measuring.queued import Queued
-from pyscale.measuring.work import executor_here, work
+from pyscale.measuring.here import Queued
+from pyscale.measuring.holding import executor_here, work
 from pyscale.planning.plan import Plan
 from pyscale.planning.suite import Suite
 from pyscale.planning.traits import DATA
@@ -46,56 +46,66 @@ EXIT_INVALID = 1
 EXIT_INTERRUPTED = 130
 
 
+class Course(NamedTuple):
+    """How a run is carried out, as flags say."""
+
+    detach: bool
+    strict: bool
+    verbose: bool
+
+    def refuse_early_end(self, *, dry_run: bool = False) -> None:
+        """Raise where this process ends before anything is measured that `--strict` could fail."""
+        if self.strict and (self.detach or dry_run):
+            given = ["--dry-run"] * dry_run + ["--detach"] * self.detach
+            raise UserError(
+                "--strict makes the exit code 1 where a measured output is not the baseline's, and "
+                f"with {' and '.join(given)} pyscale ends before anything is measured: leave out "
+                "one of them"
+            )
+
+
 def start(
     suite: str | Suite | None,
     flags: dict[str, Any],
     only: Sequence[str],
+    course: Course,
     *,
     accept_terms: bool,
     dry_run: bool,
-    detach: bool,
-    strict: bool,
-    verbose: bool,
 ) -> int:
     """Plan a new run and carry it out; return the exit code."""
-    _refuse_strict(strict, detach=detach, dry_run=dry_run)
+    course.refuse_early_end(dry_run=dry_run)
     plan = planned(suite, flags, only, accept_terms=accept_terms)
     if dry_run:
         found = of_dry_run(plan)
-        show_plan(plan, found, verbose=verbose)
+        show_plan(plan, found)
         say(found)
         return 0
-    if strict:
+    if course.strict:
         _refuse_blind_gate(plan)
-    return _carry_out(created(plan), detach=detach, strict=strict, verbose=verbose)
+    return _carry_out(created(plan), course)
 
 
-def resume(
-    name: str,
-    *,
-    detach: bool,
-    strict: bool,
-    verbose: bool,
-) -> int:
+def resume(name: str, course: Course) -> int:
     """Finish a run that was interrupted; return the exit code."""
-    _refuse_strict(strict, detach=detach)
+    course.refuse_early_end()
     run = _run_to_go_on_with(name)
-    if strict:
+    if course.strict:
         _refuse_blind_gate(run.plan)
     # Slurm has taken its jobs, and some may still hold what their kind is allowed.
     before_run(run.plan, asks_slurm=False)
-    return _carry_out(run, detach=detach, strict=strict, verbose=verbose)
+    return _carry_out(run, course)
 
 
-def extend(name: str, repeats: int, *, detach: bool, strict: bool, verbose: bool) -> int:
+def extend(name: str, repeats: int, course: Course) -> int:
     """Add trials to a run and measure them, and what else it misses; return the exit code."""
-    _refuse_strict(strict, detach=detach)
+    course.refuse_early_end()
     run = _run_to_go_on_with(name)
     with run_lock(run.path):
         # Another pyscale may have extended it meanwhile.
         run = RunFolder(run.path)
         plan = extended(run.plan, repeats)
-        if strict:
+        if course.strict:
             _refuse_blind_gate(plan)
         if (changed := changed_code(run.path)) is not None:
             talk(f"warning: {changed}")
@@ -105,7 +115,7 @@ def extend(name: str, repeats: int, *, detach: bool, strict: bool, verbose: bool
         run.replace_plan(plan)
         Journal(run.journal_file).append("run_extended", detail=what)
     talk(f"extended {run.path.name} by {what}")
-    return _carry_out(run, detach=detach, strict=strict, verbose=verbose)
+    return _carry_out(run, course)
 
 
 def _run_to_go_on_with(name: str) -> RunFolder:
@@ -169,9 +179,9 @@ def work_off(name: str) -> None:
     work(str(run.path))
 
 
-def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> int:
+def _carry_out(run: RunFolder, course: Course) -> int:
     plan = run.plan
-    if detach:
+    if course.detach:
         carried_by(run, lambda _event: None).begin()
         talk(f"follow it with: pyscale status {run.path.name} --watch")
         print(run.path.name)  # noqa: T201 - the command's answer
@@ -184,7 +194,7 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
             progress.stop()
             talk(carried.what_goes_on())
             return EXIT_INTERRUPTED
-    answer(summary_of(results, verbose=verbose, with_quality=plan.truth is not None))
+    answer(summary_of(results, verbose=course.verbose, with_quality=plan.truth is not None))
     doubted = [*not_to_be_trusted(results.configurations), *missed(results)]
     for sentence in doubted:
         talk(sentence)
@@ -207,18 +217,7 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
     if incomplete:
         return EXIT_INCOMPLETE
     is_wrong = results.validation is not None and results.validation.verdict != "right"
-    return EXIT_INVALID if is_wrong or (strict and doubted) else 0
-
-
-def _refuse_strict(strict: bool, *, detach: bool, dry_run: bool = False) -> None:
-    """Raise where nothing is measured before this process ends, so that it cannot fail on it."""
-    if strict and (detach or dry_run):
-        given = ["--dry-run"] * dry_run + ["--detach"] * detach
-        raise UserError(
-            f"--strict makes the exit code 1 where a measured output is not the baseline's, and "
-            f"with {' and '.join(given)} pyscale ends before anything is measured: leave out "
-            "one of them"
-        )
+    return EXIT_INVALID if is_wrong or (course.strict and doubted) else 0
 
 
 def _refuse_blind_gate(plan: Plan) -> None:

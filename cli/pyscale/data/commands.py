@@ -18,12 +18,6 @@ _helped = partial(helped, settings_are_defaults=True)
 data_app = group("List, fetch, make and verify datasets.", "pyscale data list")
 
 
-def _known_names(incomplete: str) -> list[str]:
-    """Names that a shell offers."""
-    registry, settings = _opened(None, None)
-    return [name for name in _all_names(registry, settings) if name.startswith(incomplete)]
-
-
 FOLDER = option("DIR", "Folder that holds the datasets.", "--data-folder")
 
 
@@ -38,7 +32,7 @@ def list_datasets(data_folder: Path | None = FOLDER, json: bool = JSON) -> None:
 
 @data_app.command(**_helped("pyscale data fetch cancer-migration"))
 def fetch(
-    names: list[str] = argument("NAME", default=..., autocompletion=_known_names),
+    names: list[str] = argument("NAME", default=...),
     *,
     mirror: str | None = option(
         "URL|DIR", "Fetch {mirror}/{dataset}/{file} from this address or folder."
@@ -95,7 +89,7 @@ def synth(
 
 @data_app.command(**_helped("pyscale data verify"))
 def verify(
-    names: list[str] | None = argument("NAME", autocompletion=_known_names),
+    names: list[str] | None = argument("NAME"),
     data_folder: Path | None = FOLDER,
     json: bool = JSON,
 ) -> None:
@@ -122,9 +116,3 @@ def _opened(data_folder: Path | None, mirror: str | None) -> tuple[Registry, Set
     if settings.data_folder.is_file():
         raise UserError(f"{settings.data_folder} is a file: name a folder by --data-folder")
     return load_registry(shipped("config")), settings
-
-
-def _all_names(registry: Registry, settings: Settings) -> list[str]:
-    from pyscale.data.verify import synthetic_kinds
-
-    return [*registry.datasets, *synthetic_kinds(registry, settings.data_folder)]

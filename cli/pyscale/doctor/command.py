@@ -15,11 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from pyscale.console import answer, vanishing_progress
-from pyscale.doctor.data import data
-from pyscale.doctor.disks import disks, place
 from pyscale.doctor.examined import plan_to_examine
+from pyscale.doctor.files import data, disks, place
 from pyscale.doctor.machine import cores, devices, load, memory, thread_variables
-from pyscale.doctor.slurm import slurm
+from pyscale.doctor.preflight import slurm
 from pyscale.doctor.stages import containers, stages
 from pyscale.findings import Finding, Status
 from pyscale.planning.plan import Plan

@@ -13,7 +13,7 @@ from pyscale.planning.planner import make_plan
 from pyscale.planning.resolve_grid import measured_suite, with_system
 from pyscale.planning.suite import load_suite
 from pyscale.planning.sweep import powers_of_two
-from pyscale.runtimes.frozen import with_images
+from pyscale.runtimes.starting import with_images
 from pyscale.settings import Settings
 from pyscale_stages.contract import Stage
 from pyscale_stages.libraries import top_level

@@ -9,17 +9,20 @@ no stage's library is imported: `pyscale doctor` does that.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from pyscale.console import talk
-from pyscale.doctor.data import first_frame
-from pyscale.doctor.disks import FULL_DISK, out_of_nodes_sight, page_cache, place, room
 from pyscale.doctor.examined import absent_packages, distinct, folder_of, is_native
+from pyscale.doctor.files import FULL_DISK, first_frame, out_of_nodes_sight, page_cache, place, room
 from pyscale.doctor.machine import devices, memory, thread_variables
-from pyscale.doctor.slurm import UNANSWERED, overriding, refusals
 from pyscale.errors import UserError
-from pyscale.findings import Finding, problem, refused
+from pyscale.evaluation.cost import time_of
+from pyscale.findings import Finding, ok, problem, refused
+from pyscale.planning.joboptions import as_words
 from pyscale.planning.plan import Plan, Trial
+from pyscale.planning.sites import Site
+from pyscale.sbatch.held import held_trials
+from pyscale.slurm.commands import Answer, ask, sinfo, slurm_is_here
 from pyscale_stages.errors import ResourceExhausted, StageError
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.registry import load_stage
@@ -107,3 +110,81 @@ def _native(trial: Trial, *, here: bool) -> Iterator[Finding]:
         stage.needs.look(stage.params.model_validate(trial.params), trial.device, here)
     except StageError as error:
         yield refused("stage.works", trial.entry, error)
+
+
+UNANSWERED = "slurm.answers"
+"""The check that fails where Slurm could not be asked."""
+NOT_OVERRIDING = frozenset(["SBATCH_DEBUG", "SBATCH_EXPORT", "SBATCH_EXPORT_FILE"])
+
+
+def slurm() -> Iterator[Finding]:
+    """Ask whether Slurm answers, where it is installed; a run on this machine does not need it."""
+    if slurm_is_here():
+        found = _answers()
+        as_warning = {"status": "warning"} if found.status == "problem" else {}
+        yield found.model_copy(update=as_warning)
+
+
+def _answers() -> Finding:
+    if not slurm_is_here():
+        return problem(
+            UNANSWERED,
+            "",
+            "Slurm's commands are not on PATH",
+            "run this on a login node, load Slurm's module, or use --executor local",
+        )
+    answer = sinfo("%R")
+    if answer.code == 0:
+        return ok(UNANSWERED, "", f"Slurm has the partitions {' '.join(answer.out.split())}")
+    return problem(
+        UNANSWERED,
+        "",
+        f"Slurm's controller does not answer ({answer.complaint})",
+        "see the site's announcements; `scontrol ping` shows when it is back",
+    )
+
+
+def refusals(plan: Plan, site: Site) -> Iterator[Finding]:
+    """Let Slurm judge each job of a plan without submitting it."""
+    answers = _answers()
+    if answers.status == "problem":
+        yield answers
+        return
+    for one in held_trials(plan, site):
+        options = one.options(site, time_of(plan, site, one.trials, one))
+        answer = _judged(options)
+        if answer.code == 0:
+            continue
+        # Slurm says of many an option only that no such node is available.
+        decisive = [f"--{name}" for name in options if _judged(_without(options, name)).code == 0]
+        yield problem(
+            "slurm.submission",
+            f"the job of {', '.join(one.entries)}",
+            f"Slurm refuses {' '.join(as_words(options))} ({answer.complaint})",
+            f"change {' or '.join(decisive) or 'it'} by the site's file, or lower --workers",
+        )
+
+
+def _without(options: Mapping[str, str | None], name: str) -> dict[str, str | None]:
+    return {other: value for other, value in options.items() if other != name}
+
+
+def _judged(options: Mapping[str, str | None]) -> Answer:
+    # sbatch wants a script even for a test: this one runs the program `true`.
+    return ask("sbatch", "--test-only", *as_words(options), "--wrap=true")
+
+
+def overriding(environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Look for variables that sbatch obeys before what a script says."""
+    found = sorted(
+        f"{name}={value}"
+        for name, value in environment.items()
+        if name.startswith("SBATCH_") and name not in NOT_OVERRIDING
+    )
+    if found:
+        yield problem(
+            "slurm.environment",
+            ", ".join(found),
+            "it would override the site's file",
+            "set it in the site's file, and unset it here",
+        )

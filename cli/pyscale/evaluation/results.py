@@ -33,7 +33,7 @@ from pyscale.evaluation.origin import context_of
 from pyscale.evaluation.run_diff import between_points
 from pyscale.evaluation.runline import next_runs
 from pyscale.evaluation.runpictures import pictures_of
-from pyscale.planning.gridaxes import VERSIONS, compares_trials
+from pyscale.planning.grid import VERSIONS, compares_trials
 from pyscale.planning.plan import Plan
 from pyscale.planning.traits import measures_alone, stands_apart
 from pyscale.references.files import all_references

@@ -10,13 +10,11 @@ from typing import Any
 from pyscale.analysis.advice import Choice, Objective
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.experiments import ORDER, Experiment, experiments
-from pyscale.planning.grid import is_of
-from pyscale.planning.gridaxes import AXES_OF_ALL, DEVICE, bare, version_axes
-from pyscale.planning.ownstep import words_for
+from pyscale.planning.grid import AXES_OF_ALL, DEVICE, bare, version_axes
 from pyscale.planning.plan import Plan
 from pyscale.planning.resolve_grid import without_system
-from pyscale.planning.runsettings import ALSO_SETTINGS, parameter_value
-from pyscale.planning.suite import Suite, load_suite, suite_names
+from pyscale.planning.runsettings import ALSO_SETTINGS, parameter_value, words_for
+from pyscale.planning.suite import Suite, suite_names
 from pyscale.planning.traits import DATA
 from pyscale.report.advice import limits_near
 from pyscale.report.curves import Curve
@@ -101,9 +99,9 @@ def _line(
 
 def suite_argument(plan: Plan) -> str:
     """Name of the run's suite, or of the file that one of the user's own must lie in."""
-    name = plan.suite.name
-    is_shipped = name in suite_names() and is_of(_own(plan), load_suite(name))
-    return name if is_shipped else f"{name}.toml"
+    suite = plan.suite
+    is_shipped = suite.name in suite_names() and not suite.is_own
+    return suite.name if is_shipped else f"{suite.name}.toml"
 
 
 def _own(plan: Plan) -> Suite:

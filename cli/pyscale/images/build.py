@@ -1,38 +1,50 @@
 """Building images: base, libraries and stage code, each a SIF on the one before; and pulling them.
 
 The first two are named by the hash of what they are made from, so one that is there is right. The
-container program builds them, and what it says goes to the terminal.
+container program builds them, and says on the terminal what a machine lacks for that.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pyscale import DISTRIBUTION
 from pyscale.console import talk
 from pyscale.errors import UserError
-from pyscale.images import content
-from pyscale.images.catalog import ImageDefinition, catalog
-from pyscale.images.engine import (
-    PREFIX,
-    UNKNOWN,
-    Engine,
-    find_engine,
-    lack_for_building,
-    run_aloud,
+from pyscale.images.catalog import (
+    ImageDefinition,
+    base_sha256,
+    base_variables,
+    catalog,
+    code_files,
+    content_sha256,
+    definition_file,
+    file_sha256,
+    lay_out,
+    libraries_sha256,
 )
+from pyscale.images.engine import PREFIX, UNKNOWN, Engine, find_engine, run_aloud
 from pyscale.images.lockfile import ImageFolder, look, remove
-from pyscale.images.parts import fetch_jars, fetch_wheels
+from pyscale.processes import ran
 from pyscale.resources import shipped
 from pyscale.settings import without_login
 from pyscale.store.provenance import code_commit
 from pyscale_stages.errors import MissingPart
+from pyscale_stages.libraries import how_to_install
 
+LOCKED_ARCHITECTURE = "x86_64"
+"""Machine that the locks name wheels for."""
+PYTHON_VERSION = "3.11.2"
+"""Python of the images: that of Debian 12."""
 HASH_LETTERS = 12
 GZIP, ZSTD = (f"-comp {name} -Xcompression-level 1" for name in ("gzip", "zstd"))
 """Why these: `docs/decisions/`, the record on layers of images."""
@@ -58,11 +70,11 @@ def build(
     if not stale():
         return []
     engine = find_engine()
-    base_layer = _layer(folder, "base", content.base_sha256(base))
-    is_image = base is not None and base.startswith(content.REGISTRY)
-    lack = lack_for_building(debootstrap=not (is_image or base_layer.is_file()))
-    if lack is not None:
-        raise MissingPart(lack)
+    if (machine := platform.machine()) != LOCKED_ARCHITECTURE:
+        raise MissingPart(
+            f"this machine is {machine}, but the images' locks are for {LOCKED_ARCHITECTURE}: "
+            f"build on a {LOCKED_ARCHITECTURE} machine, or use --runtime native here"
+        )
     with folder.place() as place:
         builder = _Builder(engine, folder, place, base, force=force)
         # Another build may have made them while this one waited.
@@ -94,11 +106,11 @@ class _Builder:
             "stage": definition.stage,
             "version": version(DISTRIBUTION),
             "git_commit": code_commit() or UNKNOWN,
-            "lock_sha256": content.file_sha256(definition.lock_file),
-            "content_sha256": content.content_sha256(definition),
+            "lock_sha256": file_sha256(definition.lock_file),
+            "content_sha256": content_sha256(definition),
         }
         self._clear()
-        content.lay_out(content.code_files(definition.stage), self._place / "code")
+        lay_out(code_files(definition.stage), self._place / "code")
         (self._place / "code" / "after_code.sh").write_text(definition.image.after_code, "utf-8")
         made = self._run(f"{definition.name}: stage code", "stage", labels, libraries=libraries)
         self._folder.install(made, definition.name, self._engine.labels_of(made))
@@ -106,12 +118,13 @@ class _Builder:
     def _libraries(self, definition: ImageDefinition) -> Path:
         """Layer with an image's libraries, on the base."""
         name = f"{definition.name}-libraries"
-        sha256 = content.libraries_sha256(definition, content.base_sha256(self._base))
+        sha256 = libraries_sha256(definition, base_sha256(self._base))
         layer = _layer(self._folder, name, sha256)
         if layer.is_file() and not self._force:
             return layer
-        fetch_wheels(definition, self._wheels)
+        # First, as it shows in a moment whether this machine can build at all.
         base = self._base_layer()
+        fetch_wheels(definition, self._wheels)
         self._clear()
         recipe, declared = self._place / "recipe", definition.image
         recipe.mkdir()
@@ -125,11 +138,11 @@ class _Builder:
         return _kept(made, layer, f"{name}-*.sif")
 
     def _base_layer(self) -> Path:
-        layer = _layer(self._folder, "base", content.base_sha256(self._base))
+        layer = _layer(self._folder, "base", base_sha256(self._base))
         if layer.is_file() and not self._base_anew:
             return layer
         self._clear()
-        variables = content.base_variables(self._base)
+        variables = base_variables(self._base)
         definition = "base_docker" if "from" in variables else "base"
         made = self._run("Debian base", definition, variables)
         # Once in a call, whatever stands on it.
@@ -164,7 +177,7 @@ class _Builder:
             command += ["--bind", f"{self._wheels.absolute()}:/mnt:ro"]
         for variable, value in sorted(variables.items()):
             command += ["--build-arg", f"{variable}={value}"]
-        command += ["made.sif", str(content.definition_file(name))]
+        command += ["made.sif", str(definition_file(name))]
         # No image is run from libraries, and the build of the code reads them again.
         squash = ZSTD if name == "libraries" else GZIP
         if run_aloud(command, self._place, self._environment(squash)) != 0:
@@ -196,6 +209,63 @@ def _kept(made: Path, layer: Path, others: str) -> Path:
     for older in layer.parent.glob(others):
         older.unlink()
     return made.replace(layer)
+
+
+def platform_options() -> list[str]:
+    """Options by which pip chooses wheels for the images, on whatever machine it runs."""
+    # Debian 12 has glibc 2.36, and the oldest wheels are for 2.5.
+    glibc_2 = (f"manylinux_2_{minor}_x86_64" for minor in range(36, 4, -1))
+    older_names = ("manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64")
+    options = ["--only-binary", ":all:", "--python-version", PYTHON_VERSION]
+    for name in (*glibc_2, *older_names):
+        options += ["--platform", name]
+    return options
+
+
+def fetch_wheels(definition: ImageDefinition, wheels: Path) -> None:
+    """Let pip bring the wheels of an image's lock, with the settings that it has on this machine.
+
+    What lies there with the right hash is kept, and a complete folder needs no network.
+    """
+    lock = definition.lock_file
+    wheels.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps"]
+    command += [*platform_options(), "--require-hashes", "--no-input", "--requirement", str(lock)]
+    command += ["--dest", str(wheels), "--find-links", str(wheels)]
+    if ran([*command, "--no-index"]).returncode == 0:
+        return
+    talk(f"fetching the wheels of {definition.name}")
+    if subprocess.run(command, stdout=sys.stderr, check=False).returncode != 0:
+        raise UserError(
+            f"the wheels of {definition.name} cannot be fetched as {lock} names them (pip says why "
+            "above): connect to the network, or set PIP_INDEX_URL or PIP_FIND_LINKS to where they "
+            "are"
+        )
+
+
+def fetch_jars(definition: ImageDefinition, jars: Path) -> None:
+    """Bring the jars of an image's Maven coordinates, and all they need, into a new folder."""
+    maven = definition.image.maven
+    try:
+        import jgo
+    except ModuleNotFoundError as error:
+        raise MissingPart(
+            f"fetching the jars of {definition.name} needs jgo, which is not installed here: "
+            f"{how_to_install('track_trackmate')}"
+        ) from error
+    talk(f"asking Maven for {', '.join(maven)}")
+    jars.mkdir()
+    with TemporaryDirectory(dir=jars.parent) as cache:
+        try:
+            for jar in jgo.build("+".join(maven), cache_dir=Path(cache)).classpath:
+                shutil.copyfile(jar, jars / Path(jar).name)
+        # The resolver has errors of several libraries, and no common one.
+        except Exception as error:
+            raise UserError(
+                f"the jars of {definition.name} ({', '.join(maven)}) could not be fetched from "
+                f"Maven ({type(error).__name__}): connect to the network, or build elsewhere and "
+                "pull the image"
+            ) from error
 
 
 def pull(folder: ImageFolder, source: str, engine: Engine) -> str:

@@ -19,13 +19,6 @@ image_app = group("Build, verify and pull images of the stages.", "pyscale image
 SHORT_SHA256 = 12
 
 
-def _known_names(incomplete: str) -> list[str]:
-    """Names that a shell offers."""
-    from pyscale.images.catalog import catalog
-
-    return [name for name in catalog() if name.startswith(incomplete)]
-
-
 FOLDER = option("DIR", "Folder that holds the images.", "--images-folder")
 
 
@@ -45,7 +38,6 @@ def build(
     names: list[str] | None = argument(
         "NAME",
         "Images; default: those for CPUs that need no Maven repository.",
-        autocompletion=_known_names,
     ),
     *,
     base: str | None = option(
@@ -85,7 +77,6 @@ def verify(
     names: list[str] | None = argument(
         "NAME",
         "Images; all that are here where none is given.",
-        autocompletion=_known_names,
     ),
     images_folder: Path | None = FOLDER,
     json: bool = JSON,

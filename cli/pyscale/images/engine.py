@@ -1,10 +1,9 @@
-"""Apptainer, which builds and runs images: what it says of one, and what a build lacks here."""
+"""Apptainer, which builds and runs images: where it is, and what it says of one."""
 
 from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyscale.errors import UserError
-from pyscale.processes import ran, user_name
+from pyscale.processes import ran
 from pyscale_stages.errors import MissingPart
 
 IMAGE_PYTHON = "/opt/pyscale/venv/bin/python"
@@ -25,14 +24,6 @@ PREFIX = "org.pyscale."
 """What the names of pyscale's own labels begin with; `containers/stage.def` gives them."""
 PATIENCE_S = 30.0
 """How long the container program may clean up after it was told to end."""
-LOCKED_ARCHITECTURE = "x86_64"
-"""Machine that the locks name wheels for."""
-_PROGRAMS = {
-    "squashfs-tools": ("mksquashfs", "unsquashfs"),
-    "uidmap": ("newuidmap", "newgidmap"),
-    "debootstrap": ("debootstrap",),
-}
-"""Programs that builds start, by the Debian package that has them."""
 _VERSION_ANSWER = re.compile(rf"{PROGRAM} version (\d\S*)")
 
 
@@ -113,69 +104,3 @@ def commit_in(labels: Mapping[str, str]) -> str | None:
     """Commit of the stage code in an image, by its labels, where it is known."""
     commit = labels.get(f"{PREFIX}git_commit", UNKNOWN)
     return None if commit == UNKNOWN else commit
-
-
-def lack_for_building(*, debootstrap: bool) -> str | None:
-    """What stands in the way of a build here, first of all, and what to do; None where nothing.
-
-    `debootstrap`: whether it would make a base.
-    """
-    programs = [name for name in _PROGRAMS if debootstrap or name != "debootstrap"]
-    lacks = (
-        _lack_of_architecture(),
-        lack_of_user_namespaces(),
-        lack_of_id_ranges(),
-        *(_lack_of_programs(package, _PROGRAMS[package]) for package in programs),
-    )
-    return next(filter(None, lacks), None)
-
-
-def lack_of_user_namespaces() -> str | None:
-    """Whether this user may make a user namespace, in which a build is root: it is tried."""
-    unshare = shutil.which("unshare")
-    tried = None if unshare is None else ran([unshare, "--user", "true"])
-    if tried is None or tried.returncode == 0:
-        return None
-    return (
-        "this user cannot create user namespaces on this machine "
-        f"({tried.stderr.strip() or 'the kernel refuses them'}), which images need without setuid: "
-        "let an administrator run `sysctl -w user.max_user_namespaces=15000`, or build elsewhere "
-        "and pull the images"
-    )
-
-
-def lack_of_id_ranges(etc: Path = Path("/etc")) -> str | None:
-    """Whether this user has a range of ids to give to the users inside an image."""
-    user = user_name(os.geteuid())
-    owners = (f"{user}:", f"{os.geteuid()}:")
-    for file in (etc / "subuid", etc / "subgid"):
-        lines = file.read_text("utf-8").splitlines() if file.is_file() else []
-        if not any(line.startswith(owners) for line in lines):
-            return (
-                f"{file} gives {user} no range of ids, which builds need: let an administrator run "
-                "`usermod --add-subuids 200000-265535 --add-subgids 200000-265535 USER` (with "
-                "numbers that are free)"
-            )
-    return None
-
-
-def _lack_of_architecture() -> str | None:
-    machine = platform.machine()
-    if machine == LOCKED_ARCHITECTURE:
-        return None
-    return (
-        f"this machine is {machine}, but the images' locks are for {LOCKED_ARCHITECTURE}: build on "
-        f"a {LOCKED_ARCHITECTURE} machine, or use --runtime native here"
-    )
-
-
-def _lack_of_programs(package: str, names: tuple[str, ...]) -> str | None:
-    # In Debian /usr/sbin is not on the PATH of users.
-    path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
-    absent = [name for name in names if shutil.which(name, path=path) is None]
-    if not absent:
-        return None
-    return (
-        f"not on PATH, but needed to build images: {' and '.join(absent)}: install the package "
-        f"{package!r} (Debian's name)"
-    )

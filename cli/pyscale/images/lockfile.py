@@ -16,8 +16,7 @@ from pydantic import Field
 from pyscale.console import bar
 from pyscale.errors import UserError, problems_told, refused_by_disk
 from pyscale.filelocks import claimed, file_lock
-from pyscale.images.catalog import catalog
-from pyscale.images.content import content_sha256, file_sha256
+from pyscale.images.catalog import catalog, content_sha256, file_sha256
 from pyscale.images.engine import PREFIX, PROGRAM, UNKNOWN, commit_in
 from pyscale_stages import hashing
 from pyscale_stages.atomic import write_atomically

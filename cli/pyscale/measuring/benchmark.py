@@ -22,7 +22,7 @@ from pyscale.planning.sites import Site, load_site
 from pyscale.planning.suite import Suite, suite_of
 from pyscale.planning.sweep import powers_of_two
 from pyscale.report.results import Results
-from pyscale.runtimes.frozen import runtime_of, with_images
+from pyscale.runtimes.starting import runtime_of, with_images
 from pyscale.runtimes.versions import fitted_to_versions
 from pyscale.sbatch.held import held_trials, refuse_too_many_nodes
 from pyscale.settings import Settings
@@ -137,15 +137,12 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomple
         blocks, trials = Blocks(run, journal), run.plan.trials
         while trials:
             done |= {trial.id for trial in trials if runner.finish(trial)}
-            trials = (*blocks.added(),) if done >= _ids(run.plan) else ()
+            whole = done.issuperset(trial.id for trial in run.plan.trials)
+            trials = (*blocks.added(),) if whole else ()
         # A launcher that was killed may have left what mounted an image.
         executor.end_all()
         journal.append("run_finished")
     return tuple(trial.id for trial in run.plan.trials if trial.id not in done)
-
-
-def _ids(plan: Plan) -> set[str]:
-    return {trial.id for trial in plan.trials}
 
 
 @contextmanager

@@ -36,7 +36,7 @@ def extended(plan: Plan, repeats: int) -> Plan:
     sweep, measured = Sweep.of(plan), plan.measured - plan.suite.measured_once
     chunks = int(plan.settings["chunks_per_worker"])
     scaled = {
-        trial.entry: Scaled.of(trial, plan.suite.stages[trial.entry], sweep, chunks)
+        trial.entry: Scaled(trial, plan.suite.stages[trial.entry], sweep, chunks)
         for trial in plan.trials
         if trial.is_reference and trial.entry in measured
     }

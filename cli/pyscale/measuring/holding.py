@@ -1,4 +1,7 @@
-"""Jobs that hold nodes for a run's trials: submitted, followed from the login node, and renewed."""
+"""Jobs that hold nodes for a run's trials, followed from the login node, and the program in them.
+
+That program, `work`, also works a run off on this machine.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,35 @@ import os
 import threading
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from pyscale.errors import UserError
 from pyscale.evaluation.cost import time_of
 from pyscale.evaluation.results import report_run
-from pyscale.executors.slurmjobs import JobBook
-from pyscale.executors.submission import of_sbatch, setup_lines, submit
+from pyscale.executors.local import LocalExecutor
+from pyscale.executors.protocol import Executor
+from pyscale.executors.submission import JobBook, of_sbatch, setup_lines, submit
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
-from pyscale.measuring.benchmark import Incomplete
-from pyscale.measuring.pilot import go_on, trials_left
+from pyscale.measuring.benchmark import Incomplete, benchmark
+from pyscale.measuring.pilot import go_on, pilot, trials_left
 from pyscale.measuring.trialrecords import is_complete
+from pyscale.planning.placement import local_placement
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
 from pyscale.processes import user_name
 from pyscale.progress.course import Course
 from pyscale.report.results import Results
 from pyscale.sbatch.held import HeldJob, held_trials
-from pyscale.slurm.absence import persist
+from pyscale.slurm.commands import persist
 from pyscale.slurm.queue import SlurmSilent, cancel, ends_of, job_name
 from pyscale.store.allocations import (
     Allocated,
     Allocations,
     following,
     is_cancelled,
+    is_followed,
     read_allocations,
     set_cancelled,
     write_allocations,
@@ -228,22 +235,18 @@ class Holder:
             self._book.ask()
 
     def _submit_one(self, one: HeldJob, time_min: int) -> None:
-        # It starts one of these where nobody follows the run.
-        from pyscale.measuring.work import work
-
         known = read_allocations(self._run.path)
         living = self._living()
         after = next((job for job in reversed(known.job_ids) if job in living), None)
         # A Ctrl-C between a submission and its record would leave a job unknown.
         with blocked(*ENDING):
-            (job_id,) = submit(
+            job_id = submit(
                 self._run.submissions,
                 held_parameters(self._run.plan, self._site, one, time_min, after),
-                lambda executor: [executor.submit(work, str(self._run.path))],
-                lambda said: (
-                    f"Slurm rejects the allocation of {self._run.path.name} ({said}): change the "
-                    f"request of the site {self._site.name}, or free what the account may use"
-                ),
+                work,
+                str(self._run.path),
+                f"Slurm rejects the allocation of {self._run.path.name} ({{said}}): change the "
+                f"request of the site {self._site.name}, or free what the account may use",
             )
             job = Allocated(
                 job_id=job_id,
@@ -287,3 +290,17 @@ def held_parameters(
         "wckey": None,
         "additional_parameters": of_sbatch(options, after),
     }
+
+
+def work(folder: str) -> None:
+    """Run what is left of the run in a folder, and write its report; nothing else starts tasks."""
+    run = RunFolder(Path(folder))
+    if run.plan.site is None:
+        benchmark(run, executor_here(run), lambda _event: None)
+    elif pilot(run) and not is_followed(run.path):
+        Holder(run, lambda _event: None).go_on()
+
+
+def executor_here(run: RunFolder) -> Executor:
+    """What starts tasks of a run on this machine."""
+    return LocalExecutor(run.path, cache(local_placement))

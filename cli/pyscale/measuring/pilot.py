@@ -10,8 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pyscale.errors import UserError
-from pyscale.executors.stepends import AllocationEndedError, own_end_s, own_state
-from pyscale.executors.steps import StepExecutor
+from pyscale.executors.steps import AllocationEndedError, StepExecutor, own_end_s, own_state
 from pyscale.executors.submission import asked_by_window
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.blocks import Blocks
@@ -19,7 +18,7 @@ from pyscale.measuring.trialrecords import is_complete
 from pyscale.measuring.trialrunner import TrialRunner
 from pyscale.planning.plan import Plan, Trial
 from pyscale.progress.course import Course, usual_s
-from pyscale.runtimes.frozen import runtime_of
+from pyscale.runtimes.starting import runtime_of
 from pyscale.sbatch.held import SPARE
 from pyscale.slurm.queue import SlurmSilent, cancel, ends_of
 from pyscale.store.allocations import is_cancelled, read_allocations

@@ -1,32 +1,31 @@
-"""The points of a suite's grids, each as an entry of its own."""
+"""Axes of a suite's grids, and their points, each as an entry of its own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import product
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from types import MappingProxyType
-from typing import cast
+from typing import cast, get_args
 
 from pyscale.errors import UserError
-from pyscale.planning.gridaxes import (
-    AXES_OF_ALL,
-    DEVICE,
-    THREADS,
-    VERSIONS,
-    WHOLE,
-    Grid,
-    known_axes,
-    refuse_unknown_axes,
-    refuse_wrong_values,
-    version_axes,
-)
 from pyscale.planning.suite import ALL_CORES, GridValue, Suite, SuiteStage
+from pyscale.planning.traits import shares_windows
 from pyscale_stages.contract import Device, Stage
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean
 
+DEVICE, THREADS = "device", "threads"
+AXES_OF_ALL = (DEVICE, THREADS)
+"""Axes that every stage has; all others are versions, or parameters of the stage."""
+ENVIRONMENT, IMAGE, PYTHON = "environment", "image", "python"
+VERSIONS = (ENVIRONMENT, IMAGE, PYTHON)
+"""Axes whose values are versions of a stage: folders of Python environments, image files, or
+interpreters. Of a step of the user's own the first two are parameters."""
+WHOLE = "full"
+"""Value of a parameter that stands for None, which TOML cannot say."""
+Grid = Mapping[str, tuple[GridValue, ...]]
 Point = dict[str, GridValue]
 NO_NAMES = {"/", "bin", "python", "python3", ".venv", "venv"}
 """Parts of a path by which no version of a stage is told from others."""
@@ -57,7 +56,7 @@ def unfolded(
         for entry, step in suite.stages.items()
         if step.grid or (step.threads == ALL_CORES and THREADS in chosen)
     }
-    refuse_unknown_axes(suite, families, chosen)
+    _refuse_unknown_axes(suite, families, chosen)
     stages: dict[str, SuiteStage] = {}
     for entry, step in suite.stages.items():
         fed = next((source for source in step.inputs.values() if source in with_grid), None)
@@ -109,7 +108,7 @@ def _side_by_side(suite: Suite, chosen: Grid, left_out: Set[str]) -> tuple[Suite
         able = {
             entry
             for entry in suite.stages.keys() - left_out
-            if axis in known_axes(load_stage(suite.stage_name(entry)))
+            if axis in _known_axes(load_stage(suite.stage_name(entry)))
         }
     first = {
         entry: f"{entry}_{_word(axis, values[0])}"
@@ -138,41 +137,6 @@ def _refuse_unknown_parameter(suite: Suite, entry: str, parameter: str) -> None:
         )
 
 
-def is_of(suite: Suite, file: Suite) -> bool:
-    """Whether unfolding a suite's file can have made a suite, whichever values were chosen."""
-    axes = {step.family: frozenset(step.point) for step in suite.stages.values() if step.family}
-    counted = {entry for entry, step in file.stages.items() if step.threads == ALL_CORES}
-    if not any(suite.versus in step.grid for step in file.stages.values()):
-        # The values that stand side by side were chosen.
-        suite, file = (one.model_copy(update={"versus": None}) for one in (suite, file))
-    return _folded(suite, axes, counted) == _folded(file, axes, counted)
-
-
-def _folded(suite: Suite, axes: Mapping[str, frozenset[str]], counted: Set[str]) -> Suite:
-    """A suite without what unfolding chooses, and the cores that it counts."""
-    stages = {}
-    families = {entry: step.family or entry for entry, step in suite.stages.items()}
-    for entry, own in suite.stages.items():
-        family = families[entry]
-        fed = {slot: families.get(source, source) for slot, source in own.inputs.items()}
-        step = own.model_copy(update={"inputs": fed})
-        if family in axes:
-            params = {name: v for name, v in step.params.items() if name not in axes[family]}
-            stages[family] = SuiteStage(
-                stage=suite.stage_name(entry),
-                inputs=step.inputs,
-                params=params,
-                truth=step.truth,
-            )
-        else:
-            stages[family] = (
-                step.model_copy(update={"threads": None, "shares_cores": False})
-                if entry in counted
-                else step
-            )
-    return suite.model_copy(update={"stages": stages})
-
-
 def _chosen_of(
     suite: Suite, entry: str, fitted: Grid, chosen: Grid, left_out: Set[str]
 ) -> SuiteStage:
@@ -185,7 +149,7 @@ def _chosen_of(
         # Any entry takes numbers of threads, and how many all are may not be known.
         chosen = {axis: values for axis, values in chosen.items() if axis == THREADS}
     stage = load_stage(suite.stage_name(entry))
-    known = known_axes(stage)
+    known = _known_axes(stage)
     grid = {**step.grid, **fitted}
     for axis, values in chosen.items():
         if axis in step.grid or (axis not in of_file and axis in known):
@@ -205,7 +169,7 @@ def _points(
     """Points of one family, by their names."""
     stage = load_stage(suite.stage_name(entry))
     for axis, values in family.grid.items():
-        refuse_wrong_values(f"stages.{entry} of the suite {suite.name}", stage, axis, values)
+        _refuse_wrong_values(f"stages.{entry} of the suite {suite.name}", stage, axis, values)
 
     def at(point: Point) -> SuiteStage:
         return _at(family.model_copy(update={"stage": stage.name}), stage, point, device, cores)
@@ -287,3 +251,101 @@ def _word(axis: str, value: GridValue) -> str:
     else:
         word = f"{axis}_{value}"
     return re.sub(r"[^a-z0-9]+", "_", word.lower()).strip("_")
+
+
+def _known_axes(stage: Stage) -> list[str]:
+    """Axes that a grid of a stage may have."""
+    return [*stage.params.model_fields, *AXES_OF_ALL, *version_axes(stage)]
+
+
+def version_axes(stage: Stage) -> tuple[str, ...]:
+    """Axes by which a stage runs in several versions, beside its parameters."""
+    return VERSIONS if shares_windows(stage.name) and not stage.runs_outside else ()
+
+
+def bare(axis: str) -> str:
+    """An axis without the entry that may be named before its dot."""
+    return axis.rpartition(".")[2]
+
+
+def compares_trials(suite: Suite) -> bool:
+    """Whether values of `versus` are compared by the times of their trials, run one by one.
+
+    Others are compared at each value of `against`, by the calls that a stage times.
+    """
+    return suite.versus is not None and (suite.versus in VERSIONS or suite.against is None)
+
+
+def version_at(stage: Stage, point: Mapping[str, GridValue]) -> tuple[str, Path] | None:
+    """Axis and file of the version that a stage has at a point; None is that of the run."""
+    for axis in version_axes(stage):
+        if axis in point:
+            path = Path(str(point[axis])).expanduser().absolute()
+            return axis, path / "bin" / "python" if axis == ENVIRONMENT else path
+    return None
+
+
+def _refuse_unknown_axes(suite: Suite, families: Mapping[str, SuiteStage], chosen: Grid) -> None:
+    """Raise where the suite, or who chooses values, names an axis that no grid of it can have."""
+    if chosen and not families:
+        raise UserError(
+            f"the suite {suite.name} has no grid, so {' and '.join(chosen)} cannot be set: leave "
+            "out --grid and the setting grid, name a parameter with its stage, as in "
+            "register_denoise.backend=ants,fft, or run another suite"
+        )
+    known = {entry: _known_axes(load_stage(suite.stage_name(entry))) for entry in families}
+    for entry, step in families.items():
+        for axis in step.grid:
+            if axis not in known[entry]:
+                raise UserError(
+                    f"unknown axis {axis!r} in the grid of stages.{entry} of the suite "
+                    f"{suite.name}; {did_you_mean(axis, known[entry])}"
+                )
+    every = [axis for axes in known.values() for axis in axes]
+    for axis in chosen:
+        if axis not in every:
+            raise UserError(
+                f"unknown grid axis {axis!r} for the suite {suite.name}; "
+                f"{did_you_mean(axis, every)}"
+            )
+    of_grids = [axis for step in families.values() for axis in step.grid]
+    for key, named in (("versus", suite.versus), ("against", suite.against)):
+        if named is not None and named not in of_grids:
+            others = did_you_mean(named, of_grids) if of_grids else "none of its stages has a grid"
+            raise UserError(
+                f"{key} = {named!r} of the suite {suite.name} is not an axis of a grid; {others}"
+            )
+
+
+def _refuse_wrong_values(where: str, stage: Stage, axis: str, values: Sequence[GridValue]) -> None:
+    """Raise where an axis has no values, one twice, or one that no stage knows."""
+    if not values:
+        raise UserError(
+            f"the grid of {where} has no value of {axis}: add one, or leave the axis out"
+        )
+    twice = [value for value in values if values.count(value) > 1]
+    if twice:
+        raise UserError(f"the grid of {where} has {axis} = {twice[0]} twice: list each value once")
+    for value in values:
+        problem = _problem(stage, axis, value)
+        if problem is not None:
+            raise UserError(f"the grid of {where} has {axis} = {value}: {problem}")
+
+
+def _problem(stage: Stage, axis: str, value: GridValue) -> str | None:
+    """Why a value of an axis cannot be, as far as the stage's parameters do not say it."""
+    if axis == THREADS and value != ALL_CORES:
+        counts = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        return None if counts else f"threads must be a whole number from 1, or {ALL_CORES}"
+    if axis == DEVICE and value not in get_args(Device):
+        return did_you_mean(str(value), get_args(Device))
+    if axis == DEVICE and value not in stage.resources.devices:
+        return f"{stage.name} computes only on {' and '.join(stage.resources.devices)}"
+    version = version_at(stage, {axis: value})
+    if version is not None and not version[1].exists():
+        return f"{version[1]} does not exist"
+    field = stage.params.model_fields.get(axis)
+    if isinstance(value, bool) and field is not None and field.annotation is not bool:
+        # A number would take true for 1.
+        return f"{axis} must not be true or false"
+    return None

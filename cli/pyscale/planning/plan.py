@@ -288,16 +288,23 @@ class Plan(Record):
     @property
     def channels(self) -> list[int]:
         """Channels that stages take of the movie, or of its frames after registration."""
-        taken = set()
+        return sorted({channel for channel in self.readers.values() if channel is not None})
+
+    @property
+    def readers(self) -> dict[str, int | None]:
+        """Entries that read the movie, or its frames after registration, each with its channel.
+
+        A program of the user's own opens it itself.
+        """
+        found: dict[str, int | None] = {}
         for trial in self.trials:
-            item = trial.inputs[0] if trial.inputs else None
-            of_movie = item is not None and item.path is not None and item.path == self.movie
-            if item is not None and item.from_trial is not None:
-                of_movie = self.trial(item.from_trial).stage == "register_denoise"
-            channel = trial.params.get("channel")
-            if of_movie and isinstance(channel, int) and not load_stage(trial.stage).runs_outside:
-                taken.add(channel)
-        return sorted(taken)
+            registered = (self.trial(i.from_trial) for i in trial.inputs if i.from_trial)
+            reads = any(i.path is not None and i.path == self.movie for i in trial.inputs)
+            reads |= any(source.stage == "register_denoise" for source in registered)
+            if reads and not load_stage(trial.stage).runs_outside:
+                channel = trial.params.get("channel")
+                found[trial.entry] = channel if isinstance(channel, int) else None
+        return found
 
     @property
     def compared(self) -> dict[str, str]:

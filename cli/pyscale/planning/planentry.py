@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from pyscale.errors import UserError, problems_told
-from pyscale.planning.gridaxes import IMAGE, version_at
+from pyscale.planning.grid import IMAGE, version_at
 from pyscale.planning.plan import Trial, TrialInput
 from pyscale.planning.suite import MOVIE, SLIDES, TRUTH, Suite, SuiteStage
 from pyscale.planning.sweep import FROM_OUTSIDE, Scaled, Sweep, trial_id
@@ -161,7 +161,7 @@ class EntryPlan:
             compared=stage.is_compared(params) and not sweep.is_weak,
         )
         return cls(
-            scaled=Scaled.of(reference, step, sweep, settings["chunks_per_worker"]),
+            scaled=Scaled(reference, step, sweep, settings["chunks_per_worker"]),
             output=stage.output_with(params),
             unjudged=unjudged,
             moved=moved or stage.moves_frames(params),

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from pyscale.errors import UserError
-from pyscale.planning.gridaxes import compares_trials
+from pyscale.planning.grid import compares_trials
 from pyscale.planning.plan import OwnData, Plan, Trial
 from pyscale.planning.planentry import Dataset, EntryPlan, Sources
 from pyscale.planning.sites import Site
 from pyscale.planning.suite import Suite, load_suite, suite_names
-from pyscale.planning.sweep import Sweep, block_order, feeding, refuse_more_ranks_than_slides
+from pyscale.planning.sweep import Sweep, block_order, feeding
 from pyscale.planning.traits import DATA, measures_alone, shares_result
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput
 from pyscale_stages.registry import load_stage, stage_names
-from pyscale_stages.wording import did_you_mean
+from pyscale_stages.wording import did_you_mean, plural
 
 CROP = "length_px"
 """Parameter that crops a square of that length from every frame."""
@@ -113,8 +113,11 @@ def make_plan(
 def _sweep(
     suite: Suite, dataset: Dataset | None, settings: dict[str, Any], workers: tuple[int, ...]
 ) -> Sweep:
-    if suite.data == "slides" and dataset is not None:
-        refuse_more_ranks_than_slides(max(workers), dataset.movie, dataset.frames)
+    if suite.data == "slides" and dataset is not None and max(workers) > dataset.frames:
+        raise UserError(
+            f"each of {max(workers)} ranks needs at least one slide, but {dataset.movie} has "
+            f"{plural(dataset.frames, 'slide')}: use fewer --workers, or add slides"
+        )
     if DATA[suite.data].given or dataset is None:
         return Sweep.without_frames(suite.data, workers)
     sweep = Sweep(settings["scaling"], workers, dataset.frames, suite.frames_per_worker)

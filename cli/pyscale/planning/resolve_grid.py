@@ -9,8 +9,7 @@ from pydantic import JsonValue
 
 from pyscale.console import talk
 from pyscale.errors import UserError
-from pyscale.planning.grid import Cores, unfolded
-from pyscale.planning.gridaxes import AXES_OF_ALL, DEVICE, THREADS, WHOLE, Grid, bare
+from pyscale.planning.grid import AXES_OF_ALL, DEVICE, THREADS, WHOLE, Cores, Grid, bare, unfolded
 from pyscale.planning.joboptions import asked_at, speaks_of_gpus
 from pyscale.planning.placement import visible_gpus
 from pyscale.planning.sites import Site

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from pyscale.errors import UserError, why_no_name
 from pyscale.planning.traits import DATA, measures_alone
+from pyscale.resources import shipped
 from pyscale.tomlfile import file_of, read_toml, shipped_names
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.contract import Device, Record, Slot, Stage
@@ -157,6 +158,9 @@ class Suite(Record):
     references: tuple[str, ...] = Field(
         (), description="References that it measures like, which stand beside its results"
     )
+    is_own: bool = Field(
+        False, description="Whether its file does not come with pyscale; filled when it is read"
+    )
     stages: dict[EntryName, SuiteStage]
 
     def stage_name(self, entry: str) -> str:
@@ -218,7 +222,8 @@ def load_suite(name_or_path: str) -> Suite:
     problem = next(_problems(suite), None)
     if problem is not None:
         raise UserError(f"the suite {path} {problem}")
-    return suite
+    is_own = not path.absolute().is_relative_to(shipped("config"))
+    return suite.model_copy(update={"is_own": is_own})
 
 
 def suite_of(named: str | Suite) -> Suite:

@@ -6,11 +6,10 @@ import random
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Literal
 
 from pyscale.errors import UserError
-from pyscale.planning.gridaxes import compares_trials
+from pyscale.planning.grid import compares_trials
 from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.suite import MOVIE, PLACE, SLIDES, TRUTH, Suite, SuiteStage
 from pyscale.planning.traits import DATA
@@ -104,15 +103,6 @@ class Sweep:
             )
 
 
-def refuse_more_ranks_than_slides(ranks: int, folder: Path, slides: int) -> None:
-    """Raise where some rank of any trial would have no slide of a folder, or the only one."""
-    if ranks > slides:
-        raise UserError(
-            f"each of {ranks} ranks needs at least one slide, but {folder} has "
-            f"{plural(slides, 'slide')}: use fewer --workers, or add slides"
-        )
-
-
 def powers_of_two(most: int) -> tuple[int, ...]:
     """1, 2, 4 … up to `most`."""
     return tuple(1 << exponent for exponent in range(most.bit_length()))
@@ -129,32 +119,15 @@ class Scaled:
     """Trials of one entry at any N: what one of them tells of all others."""
 
     reference: Trial
-    sharing: Sharing
-    threads: int | None
-    shares_cores: bool
-    chunks: int
-    grows: bool
-    """Whether N workers have N times the frames, or whatever counts as such."""
-
-    @classmethod
-    def of(cls, reference: Trial, step: SuiteStage, sweep: Sweep, chunks_per_worker: int) -> Scaled:
-        """Trials like one, of an entry of a suite."""
-        stage = load_stage(reference.stage)
-        return cls(
-            reference,
-            sharing=stage.sharing(stage.params.model_validate(reference.params)),
-            threads=step.cores,
-            shares_cores=step.shares_cores,
-            # The workers of a gang run at once, so each has one window.
-            chunks=1 if reference.meets else chunks_per_worker,
-            grows=sweep.is_weak or sweep.frameless is not None,
-        )
+    step: SuiteStage
+    sweep: Sweep
+    chunks_per_worker: int
 
     def trial(self, workers: int, block: int, beside: str | None = None) -> Trial:
         """The trial of N workers in a block, set beside that of another entry in the first."""
         frames = self.reference.windows[-1][1]
-        # As many frames for each worker as in the reference.
-        if self.grows:
+        # As many frames for each worker as in the reference, or whatever counts as such.
+        if self.sweep.is_weak or self.sweep.frameless is not None:
             frames = frames // self.reference.workers * workers
         return self.reference.model_copy(
             update={
@@ -168,20 +141,28 @@ class Scaled:
             }
         )
 
+    @property
+    def _sharing(self) -> Sharing:
+        stage = load_stage(self.reference.stage)
+        return stage.sharing(stage.params.model_validate(self.reference.params))
+
     def _windows(self, frames: int, workers: int) -> tuple[tuple[int, int], ...]:
         """Windows of N workers."""
-        if self.sharing in {"copies", "ranks"}:
+        if self._sharing in {"copies", "ranks"}:
             return ((0, frames),) * workers
-        count = 1 if self.sharing == "threads" else min(frames, workers * self.chunks)
+        # The workers of a gang run at once, so each has one window.
+        chunks = 1 if self.reference.meets else self.chunks_per_worker
+        count = 1 if self._sharing == "threads" else min(frames, workers * chunks)
         return even_windows(frames, count)
 
     def _threads_at(self, workers: int) -> int | None:
         """Cores and threads of each of N workers; None is the run's choice."""
-        if self.sharing == "threads":
-            return workers * (self.threads or 1)
-        if self.threads is None or not self.shares_cores:
-            return self.threads
-        return max(1, self.threads // workers)
+        threads = self.step.cores
+        if self._sharing == "threads":
+            return workers * (threads or 1)
+        if threads is None or not self.step.shares_cores:
+            return threads
+        return max(1, threads // workers)
 
 
 def trial_id(entry: str, workers: int, block: int) -> str:

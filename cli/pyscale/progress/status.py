@@ -15,7 +15,7 @@ from pyscale.planning.plan import Plan, Trial
 from pyscale.processes import started_for
 from pyscale.progress.course import ENDS, Course
 from pyscale.progress.taskstatus import TaskReader, TrialState, TrialStatus
-from pyscale.sbatch.queued import is_alive
+from pyscale.sbatch.held import is_alive
 from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_name, jobs_named, why_it_waits
 from pyscale.store.allocations import Allocated, is_followed, read_allocations
 from pyscale.store.folder import RunFolder

@@ -1,14 +1,17 @@
-"""Answers of Slurm's own commands as plain records."""
+"""Answers of Slurm's own commands as plain records, and requests while its controller is away."""
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from pyscale.errors import UserError
 from pyscale.processes import ran
@@ -93,50 +96,114 @@ def default_partition() -> str:
     return marked[0].removesuffix("*")
 
 
-def told(partition: str, field: str) -> str:
-    """A field of a partition's nodes as sinfo tells it, each value once."""
-    answer = sinfo(field, f"--partition={partition}")
-    return " ".join(dict.fromkeys(answer.out.split()))
-
-
 def minutes_of(limit: str) -> float:
     """Read a limit of time as Slurm writes it: infinite, or [days-][hours:]minutes:seconds."""
     days, _, clock = limit.rpartition("-")
     parts = clock.split(":")
     if not all(part.isdigit() for part in parts):
-        return float("inf")
+        return math.inf
     seconds = 0
     for part in parts:
         seconds = 60 * seconds + int(part)
     return 24 * 60 * int(days or 0) + seconds / 60
 
 
-def time_limits(partition: str, qos: str | None) -> dict[str, list[str]]:
-    """Longest times of a job as Slurm writes them, by whose limit they are.
+def longest_min(partition: str | None, qos: str | None) -> float:
+    """Minutes that a job of a partition and a QOS may ask for; infinite without a limit.
 
     A job for several partitions needs one of their times alone.
     """
-    limits = {f"the partition {partition}": told(partition, "%l").split()}
+    try:
+        answer = sinfo("%l", f"--partition={partition or default_partition()}")
+    except UserError:
+        return math.inf
+    limits = [answer.out.split()]
     if qos is not None:
-        longest, _, flags = accounts("show", "qos", qos, "format=maxwall,flags").partition("|")
+        told = ("show", "qos", qos, "format=maxwall,flags")
+        # No limit where there are no accounts, or they do not answer.
+        answer = ask("sacctmgr", "--noheader", "--parsable2", *told)
+        longest, _, flags = (answer.out if answer.code == 0 else "").partition("|")
         if "PartitionTimeLimit" in flags:
             limits.clear()  # Jobs of this QOS may exceed what the partition allows.
-        limits[f"the QOS {qos}"] = longest.split()
-    return limits
+        limits.append(longest.split())
+    return min((max(map(minutes_of, each), default=math.inf) for each in limits), default=math.inf)
 
 
-def longest_min(partition: str | None, qos: str | None) -> float:
-    """Minutes that a job of a partition and a QOS may ask for; infinite without a limit."""
-    try:
-        limits = time_limits(partition or default_partition(), qos)
-    except UserError:
-        return float("inf")
-    infinite = float("inf")
-    longest = (max(map(minutes_of, each), default=infinite) for each in limits.values())
-    return min(longest, default=infinite)
+FIRST_PAUSE_S = 2.0
+LONGEST_PAUSE_S = 60.0
+PATIENCE_S = 300.0
+"""Of all pauses together; a controller that restarts is back long before."""
+# Whole phrases of Slurm: a site's own refusal may say "try again" or "timed out" too.
+_AWAY = re.compile(
+    "unable to contact slurm controller"
+    "|controller (is )?in standby mode"
+    "|socket timed out on send/recv operation"
+    "|zero bytes were transmitted or received"
+    r"|(job submission failed|create step for job \d+): connection refused",
+    re.IGNORECASE,
+)
+T = TypeVar("T")
 
 
-def accounts(*words: str) -> str:
-    """What sacctmgr says; empty where there are no accounts or they do not answer."""
-    answer = ask("sacctmgr", "--noheader", "--parsable2", *words)
-    return answer.out if answer.code == 0 else ""
+def is_away(said: str) -> bool:
+    """Whether sbatch or srun says that the controller is away, and not that it refuses."""
+    return _AWAY.search(said) is not None
+
+
+class ControllerAwayError(Exception):
+    """The controller did not answer sbatch, and may have taken the job all the same."""
+
+
+def wait(pause_s: float) -> None:
+    """Wait between two requests; a signal is heard meanwhile."""
+    threading.Event().wait(pause_s)
+
+
+class Patience:
+    """Pauses between requests while the controller is away, each longer than the one before."""
+
+    def __init__(self) -> None:
+        self._waited_s = 0.0
+        self._pause_s = FIRST_PAUSE_S
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing was waited for yet."""
+        return self._waited_s == 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has been away for too long."""
+        return self._waited_s >= PATIENCE_S
+
+    def pause(self) -> None:
+        """Wait."""
+        wait(self._pause_s)
+        self._waited_s += self._pause_s
+        self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
+
+
+def persist(
+    attempt: Callable[[], T],
+    *,
+    again: Callable[[], object],
+    tell: Callable[[str], object],
+    remedy: str,
+) -> T:
+    """What an attempt returns that is made again while the controller is away, for some minutes.
+
+    `tell` hears once what Slurm said; `again` comes before each further attempt. The UserError at
+    the end of the patience names a remedy.
+    """
+    patience = Patience()
+    while True:
+        try:
+            return attempt()
+        except ControllerAwayError as away:
+            limit = f"{PATIENCE_S / 60:g} min"
+            if patience.is_over:
+                raise UserError(f"Slurm took no job in {limit} ({away}): {remedy}") from away
+            if patience.is_fresh:
+                tell(f"{away}; it is asked again for up to {limit}")
+            patience.pause()
+        again()

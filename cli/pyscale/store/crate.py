@@ -21,7 +21,7 @@ from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.manifest import MANIFEST_FILE
 from pyscale.store.provenance import PROVENANCE_FILE
-from pyscale.store.tables import FILES, TABLES, TASKS_FILE
+from pyscale.store.tables import FILES, TABLES
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.wording import plural
 
@@ -156,7 +156,7 @@ def _add_action(
 ) -> None:
     """Add the run as one action; what each trial and task did stands in the tables."""
     plan = run.plan
-    tasks = pl.read_parquet(run.path / TASKS_FILE, columns=["trial", "status"], glob=False)
+    tasks = pl.read_parquet(run.path / FILES["tasks"], columns=["trial", "status"], glob=False)
     ended = Counter(tasks.filter(pl.col("status") == "done")["trial"])
     missing = sum(ended[trial.id] < len(trial.tasks) for trial in plan.trials)
     properties = {

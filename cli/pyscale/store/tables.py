@@ -14,8 +14,7 @@ from pyscale.analysis.schema import FLAG, REAL, TEXT, TIME, WHOLE, Schema, colum
 from pyscale.analysis.workers import with_lanes
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import Sources
-from pyscale.store.ranktables import loading_schema, reconstruction_schema
-from pyscale.store.rows import Rows, trial_rows
+from pyscale.store.rows import Rows, loading_schema, reconstruction_schema, trial_rows
 from pyscale.store.taskfiles import RecordError, read_task
 from pyscale_stages.atomic import atomic_path
 from pyscale_stages.contract import Counters
@@ -118,15 +117,6 @@ TABLES: dict[str, tuple[str, Callable[[], Schema]]] = {
 }
 """What each table of a run holds, and its columns; see docs/columns.md."""
 FILES = {name: f"{name}.parquet" for name in TABLES}
-(
-    TASKS_FILE,
-    SPANS_FILE,
-    CALLS_FILE,
-    TIMINGS_FILE,
-    LOADING_FILE,
-    RECONSTRUCTION_FILE,
-    MEASURES_FILE,
-) = FILES.values()
 
 
 @dataclass(frozen=True)

@@ -76,9 +76,8 @@ def _flaws_of_arrays(jobs: Mapping[str, Row], asked: Asked) -> dict[str, str]:
         submitted = {job_id: row.told("Submit") or "" for job_id, row in own.items()}
         first = min(submitted.values())
         flaws |= {job_id: AGAIN for job_id, time in submitted.items() if time != first}
-        if asked.workers_column is None:
-            part = _part(array, own, gaps_matter=asked.workers is None)
-            flaws |= dict.fromkeys(own, part) if part else {}
+        part = _part(array, own, gaps_matter=asked.workers is None)
+        flaws |= dict.fromkeys(own, part) if part else {}
     return flaws
 
 
@@ -111,13 +110,9 @@ def _task(
     # Slurm has been seen to tell more than the time of all cores.
     if cpu_s and cpus and wall_s and cpu_s > MOST_USED * cpus * (wall_s + 1):
         cpu_s = None
-    flaw, workers = _flaw(rows, state, wall_s), None
+    flaw = _flaw(rows, state, wall_s) or _flaw_of_steps(steps)
     if "+" in job_id:
         flaw = "a part of a job of several kinds of nodes"
-    if asked.workers_column is None:
-        flaw = flaw or _flaw_of_steps(steps)
-    elif flaw is None:
-        workers = _told_by(row, steps, asked.workers_column)
     return TracedTask(
         source=path,
         stage=stage_name(row.where, row.told("JobName"), asked, f"use `{COMMAND}`"),
@@ -133,8 +128,6 @@ def _task(
         peak_memory_bytes=max((peak for peak in peaks if peak is not None), default=None),
         node=row.told("NodeList"),
         state=state,
-        workers=workers,
-        is_trial=asked.workers_column is not None,
         flaw=flaw,
     )
 
@@ -163,22 +156,13 @@ def _flaw_of_steps(steps: Sequence[Row]) -> str | None:
     """What in its steps shows that a job was no single worker."""
     counts = [step.read("NTasks", int, "a number of tasks") or 1 for step in steps]
     if max(counts, default=1) > 1:
-        return f"of {max(counts)} processes, which --workers NTasks takes for workers"
+        return f"of {max(counts)} processes"
     # The steps that a job called are numbered; those of Slurm's own run beside them.
     called = [step for step in steps if step.cells["JobID"].rpartition(".")[2].isdigit()]
     known = sorted(times for times in map(_times, called) if times is not None)
     if any(later[0] < earlier[1] for earlier, later in pairwise(known)):
         return "of steps that ran at once"
     return None
-
-
-def _told_by(row: Row, steps: Sequence[Row], column: str) -> int:
-    """N of a job; of NTasks and its like, which Slurm tells of steps alone, the largest."""
-    if row.told(column) is None:
-        told = [step for step in steps if step.told(column) is not None]
-        if told:
-            return max(step.read_workers(column) for step in told)
-    return row.read_workers(column)
 
 
 def _wall_s(row: Row) -> float | None:

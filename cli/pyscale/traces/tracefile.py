@@ -15,7 +15,7 @@ from typing import TypeVar
 from pyscale.analysis.workers import Interval
 from pyscale.errors import UserError, why_no_name
 from pyscale.report.tabletext import LEAST
-from pyscale_stages.wording import did_you_mean, plural
+from pyscale_stages.wording import plural
 
 UNTOLD = frozenset({"", "-", "NA", "N/A", "None", "None assigned", "Unknown", "(null)"})
 """What tools write where they know nothing."""
@@ -63,18 +63,6 @@ class Row:
             if not isinstance(value, int | float) or is_amount(value):
                 return value
         raise UserError(f"{self.where}: {column} {text!r} is not {what}")
-
-    def read_workers(self, column: str) -> int:
-        """N of a trial, which the user says is in this column."""
-        if column not in self.cells:
-            raise UserError(
-                f"{self.where} has no column {column!r} for --workers: "
-                f"{did_you_mean(column, self.cells)}"
-            )
-        workers = self.read(column, int, "a whole number, as --workers needs it")
-        if workers is None or workers < 1:
-            raise UserError(f"{self.where}: {column} must be at least 1 to be taken as --workers")
-        return workers
 
 
 def rows_of(path: Path, layout: Layout) -> list[Row]:
@@ -175,8 +163,6 @@ class Asked:
 
     workers: int | None = None
     """N of every trial, where the user knows it."""
-    workers_column: str | None = None
-    """Column of the trace that holds N."""
     stage: str | None = None
     """Name of the stage, where the trace names none."""
 
@@ -184,7 +170,7 @@ class Asked:
 MOST = 2**53
 """Bytes, seconds or anything else of one task: no machine has more."""
 AMOUNTS = (
-    *("wall_s", "cpus", "gpus", "cpu_s", "workers"),
+    *("wall_s", "cpus", "gpus", "cpu_s"),
     *("requested_memory_bytes", "peak_memory_bytes"),
 )
 
@@ -210,10 +196,6 @@ class TracedTask:
     node: str | None = None
     state: str | None = None
     """In the trace's own word."""
-    workers: int | None = None
-    """N of its trial, where the trace tells it."""
-    is_trial: bool = False
-    """Whether it is a trial by itself, of N workers that are not told apart."""
     across_files: bool = False
     """Whether its trial is made of tasks of several files."""
     flaw: str | None = None

@@ -6,8 +6,8 @@ import tifffile
 from commandline import answer_of
 from moviefiles import noise
 from pyscale.commands import running
-from pyscale.doctor.data import data
 from pyscale.doctor.examined import plan_to_examine
+from pyscale.doctor.files import data
 from pyscale.references.workid import work_id_of
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder
@@ -31,7 +31,7 @@ def movie(tmp_path, monkeypatch):
 def started(monkeypatch):
     """Runs that were made, of which none is measured."""
     runs = []
-    monkeypatch.setattr(running, "_carry_out", lambda run, **_: runs.append(run) or 0)
+    monkeypatch.setattr(running, "_carry_out", lambda run, _: runs.append(run) or 0)
     return runs
 
 

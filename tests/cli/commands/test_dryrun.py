@@ -7,12 +7,16 @@ from unittest.mock import patch
 import pytest
 from typer.testing import CliRunner
 
+from mockruns import site
 from pyscale.analysis.spending import Prices
 from pyscale.app import app
 from pyscale.commands import dryrun
+from pyscale.commands.running import work_off
 from pyscale.doctor.preflight import of_dry_run, say
 from pyscale.errors import UserError
+from pyscale.planning.placement import Placement
 from pyscale.planning.sites import load_site
+from pyscale.starting import warn_of_sharing
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale_stages.measure.nodename import host_name
@@ -162,3 +166,24 @@ def test_weights_that_are_not_there_are_missed_as_a_run_would_miss_them(
     assert missing in said[0]
     assert said[0] == said[1]
     assert not (movie.parent / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("cores", "device", "lacks"),
+    [(8, "cpu", ""), (1, "cpu", "1 core(s)"), (8, "cuda", "GPUs"), (1, "cuda", "1 core(s)")],
+)
+def test_workers_that_must_share_are_told_what_the_machine_lacks(
+    make, monkeypatch, capsys, cores, device, lacks
+):
+    placement = Placement(range(cores), 1, ("a",))
+    monkeypatch.setattr("pyscale.starting.local_placement", lambda _cores: placement)
+    warn_of_sharing(make(device=device))
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"cannot give each of N = 2 workers {lacks} of its own" in said if lacks else not said
+
+
+def test_a_run_on_slurm_is_not_worked_off_outside_of_its_jobs(make, tmp_path, monkeypatch):
+    run = RunFolder.create(tmp_path / "runs", make(on_site=site()))
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    with pytest.raises(UserError, match=f"pyscale resume {run.path.name}"):
+        work_off(str(run.path))

@@ -3,8 +3,7 @@
 import pytest
 
 from pyscale.doctor.stages import containers, images
-from pyscale.images.catalog import catalog
-from pyscale.images.content import content_sha256
+from pyscale.images.catalog import catalog, content_sha256
 from pyscale.images.lockfile import ImageFolder
 
 

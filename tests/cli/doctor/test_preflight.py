@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mockruns import plan_of
-from pyscale.doctor.disks import room
+from pyscale.doctor.files import room
 from pyscale.doctor.preflight import before_run, preflight
 from pyscale.errors import UserError
 from pyscale.planning.planentry import Dataset

@@ -6,8 +6,7 @@ The programs are stand-ins that answer as Slurm 22.05 does; `tests/slurm` asks a
 import pytest
 
 from mockruns import site
-from pyscale.doctor.preflight import preflight
-from pyscale.doctor.slurm import UNANSWERED, overriding, refusals, slurm
+from pyscale.doctor.preflight import UNANSWERED, overriding, preflight, refusals, slurm
 from pyscale.planning.sites import load_site
 from pyscale.slurm.commands import ask
 

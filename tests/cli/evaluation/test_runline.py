@@ -53,6 +53,6 @@ def test_an_entry_without_a_grid_is_given_no_values_of_anothers(sweep):
 
 def test_a_suite_of_ones_own_is_named_by_its_file(sweep):
     plan = sweep()
-    own = plan.suite.model_copy(update={"summary": "mine"})
+    own = plan.suite.model_copy(update={"is_own": True})
     assert suite_argument(plan) == "device"
     assert suite_argument(plan.model_copy(update={"suite": own})) == "device.toml"

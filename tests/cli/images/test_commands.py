@@ -7,9 +7,8 @@ import pytest
 
 from commandline import run_line
 from pyscale.errors import UserError
-from pyscale.images.catalog import catalog
+from pyscale.images.catalog import catalog, content_sha256
 from pyscale.images.commands import image_app
-from pyscale.images.content import content_sha256
 from pyscale.images.lockfile import sha256_of
 from pyscale_stages.errors import MissingPart
 from refusals import refused

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.images.catalog import catalog
-from pyscale.images.content import content_sha256, file_sha256
+from pyscale.images.catalog import catalog, content_sha256, file_sha256
 from pyscale.images.lockfile import ImageFolder, LockedImage, look, sha256_of
 from refusals import refused
 

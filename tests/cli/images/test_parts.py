@@ -6,8 +6,8 @@ import zipfile
 import pytest
 
 from pyscale.errors import UserError
+from pyscale.images.build import fetch_jars, fetch_wheels
 from pyscale.images.catalog import catalog
-from pyscale.images.parts import fetch_jars, fetch_wheels
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.track.jvm import MAVEN_COORDINATES
 from refusals import refused

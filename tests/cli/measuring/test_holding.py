@@ -6,7 +6,7 @@ from mockruns import carry_out, site
 from programs import put_program
 from pyscale.errors import UserError
 from pyscale.measuring.holding import Holder
-from pyscale.slurm import absence
+from pyscale.slurm import commands
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
 from refusals import refused
@@ -79,7 +79,7 @@ def test_a_controller_that_stays_away_is_asked_ten_times_in_five_minutes(
     refusing, run, monkeypatch
 ):
     pauses, heard = [], []
-    monkeypatch.setattr(absence, "wait", pauses.append)
+    monkeypatch.setattr(commands, "wait", pauses.append)
     called = refusing(TIMED_OUT)
     with refused(UserError):
         Holder(run, heard.append).begin()

@@ -4,7 +4,7 @@ import pytest
 
 from pyscale.errors import UserError
 from pyscale.evaluation.origin import method_of
-from pyscale.planning.ownstep import step_asked_for, words_for
+from pyscale.planning.runsettings import step_asked_for, words_for
 from pyscale.planning.suite import Suite, load_suite
 from refusals import refused
 

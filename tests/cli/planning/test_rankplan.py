@@ -15,7 +15,7 @@ from pyscale.evaluation.origin import facts
 from pyscale.evaluation.run_diff import MeasuredRun
 from pyscale.evaluation.runline import repeat_line
 from pyscale.measuring.benchmark import plan_run
-from pyscale.measuring.taskwriter import TaskWriter
+from pyscale.measuring.trialrunner import TaskWriter
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.planner import make_plan
 from pyscale.planning.resolve_grid import measured_suite, with_system
@@ -29,7 +29,7 @@ from pyscale.runtimes.starting import NativeRuntime
 from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest, write_manifest
-from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
+from pyscale.store.tables import FILES, build_tables, write_tables
 from pyscale_stages.contract import TaskError, TaskSpec
 from refusals import assert_said, refused
 
@@ -343,7 +343,7 @@ class TestFinished:
         assert manifest["input"]["path"] is None
         described = json.loads(write_crate(run).read_text())["@graph"]
         assert "#input" not in {entity["@id"] for entity in described}
-        (table,) = [one for one in described if one["@id"] == RECONSTRUCTION_FILE]
+        (table,) = [one for one in described if one["@id"] == FILES["reconstruction"]]
         assert "iteration" in table["description"]
 
     def test_other_parameters_and_other_slides_are_other_work(self, planned, slides, tmp_path):

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from madeupruns import loader_run, reconstruct_run
-from pyscale.commands.severalruns import report_several
+from pyscale.commands.reporting import report_several
 from pyscale.errors import UserError
 from pyscale.evaluation.results import results_of
 from pyscale.store.folder import RunFolder

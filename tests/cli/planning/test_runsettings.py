@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.measuring.taskwriter import TaskWriter
-from pyscale.planning.ownstep import step_asked_for
-from pyscale.planning.runsettings import axes_asked_for, settings_for, what_is_set
+from pyscale.measuring.trialrunner import TaskWriter
+from pyscale.planning.runsettings import axes_asked_for, settings_for, step_asked_for, what_is_set
 from pyscale.runtimes.starting import NativeRuntime
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import SPEC_FILE

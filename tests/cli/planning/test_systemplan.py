@@ -9,7 +9,7 @@ from pyscale.commands.dryrun import show
 from pyscale.errors import UserError
 from pyscale.evaluation.origin import commands
 from pyscale.evaluation.runline import repeat_line
-from pyscale.measuring.taskwriter import TaskWriter
+from pyscale.measuring.trialrunner import TaskWriter
 from pyscale.planning.planner import make_plan
 from pyscale.planning.resolve_grid import with_system
 from pyscale.planning.runsettings import settings_for

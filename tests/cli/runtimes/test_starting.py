@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from mockruns import plan_of, site, small_movie
 from pyscale.images.engine import Engine
+from pyscale.planning.runsettings import step_asked_for
+from pyscale.runtimes import starting
 from pyscale.runtimes.starting import ApptainerRuntime
 from pyscale.store.provenance import ImageFile
 from pyscale_stages.contract import TaskSpec
+from pyscale_stages.errors import MissingPart
 from pyscale_stages.validarea import VALID_FILE
 
 IMAGE = ImageFile(
@@ -98,3 +102,31 @@ def test_an_image_sees_which_pixels_the_camera_saw(tmp_path):
     assert mounts(reading, task) == {task: True, frames: False}
     valid.touch()
     assert mounts(reading, task) == {task: True, frames: False, valid: False}
+
+
+@pytest.fixture
+def frozen_on(tmp_path, monkeypatch):
+    """What is frozen of a step in an image of the user's own, with no program to be found."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    image = tmp_path / "mine.sif"
+    image.write_bytes(b"an image")
+
+    def freeze(on_site):
+        suite = step_asked_for(None, "copy {input} {output}", {"image": image})
+        plan = plan_of(suite, small_movie(tmp_path), tmp_path, on_site=on_site)
+        return starting.freeze_containers(plan)
+
+    return freeze
+
+
+def test_jobs_may_load_what_a_login_node_has_not(frozen_on):
+    containers = frozen_on(site())
+    assert containers.engine is None
+    (image,) = containers.images
+    assert image.name == "mine.sif"
+    assert len(image.sha256) == 64
+
+
+def test_this_machine_needs_it(frozen_on):
+    with pytest.raises(MissingPart, match="not on PATH"):
+        frozen_on(None)

@@ -7,7 +7,7 @@ import pytest
 from mockruns import PIPELINE, plan_of, small_movie
 from pyscale.errors import UserError
 from pyscale.planning.sites import Site, load_site
-from pyscale.sbatch.queued import is_alive, script_of_job, submit_job
+from pyscale.sbatch.held import is_alive, script_of_job, submit_job
 from refusals import refused
 
 COMMANDS = {"submit": "echo", "alive": "test {job} = 17", "cancel": "true {job}"}

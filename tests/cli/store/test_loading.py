@@ -10,8 +10,8 @@ from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.evaluation.results import results_of
 from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import Suite, SuiteStage
-from pyscale.store.ranktables import loading_schema
-from pyscale.store.tables import LOADING_FILE, build_tables, write_tables
+from pyscale.store.rows import loading_schema
+from pyscale.store.tables import FILES, build_tables, write_tables
 from pyscale_stages.loading import BatchWindow, Diversity, Loading
 
 ALONE, BOTH = "loader-n1-b1", "loader-n2-b1"
@@ -76,7 +76,7 @@ def test_each_rank_of_a_trial_that_ran_has_a_row(run):
         (BOTH, "w1", 1, 2),
     ]
     write_tables(run.path, tables)
-    assert pl.read_parquet(run.path / LOADING_FILE).height == 3
+    assert pl.read_parquet(run.path / FILES["loading"]).height == 3
     for file in run.trial(run.plan.trial(BOTH)).rglob("*.json"):
         file.unlink()
     assert set(build_tables(run).loading["trial"]) == {ALONE}

@@ -7,8 +7,8 @@ import pytest
 
 from mockruns import carried_out, tell, tell_samples
 from pyscale.planning.suite import Suite, SuiteStage
-from pyscale.store.ranktables import reconstruction_schema
-from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
+from pyscale.store.rows import reconstruction_schema
+from pyscale.store.tables import FILES, build_tables, write_tables
 from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction, Tiling
 
 ALONE, BOTH = "deblur-n1-b1", "deblur-n2-b1"
@@ -71,7 +71,7 @@ def test_each_iteration_of_a_rank_has_a_row(run):
     # Its ranks load no patches.
     assert tables.loading.is_empty()
     write_tables(run.path, tables)
-    assert pl.read_parquet(run.path / RECONSTRUCTION_FILE).height == 4
+    assert pl.read_parquet(run.path / FILES["reconstruction"]).height == 4
 
 
 def test_a_row_says_what_the_rank_was_and_on_what(run):

@@ -9,10 +9,7 @@ from mockruns import carried_out, tell, tell_samples
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
 from pyscale.store.tables import (
-    CALLS_FILE,
-    LOADING_FILE,
-    RECONSTRUCTION_FILE,
-    TIMINGS_FILE,
+    FILES,
     build_tables,
     call_schema,
     read_table,
@@ -45,10 +42,10 @@ def row(run, task):
 
 
 PARTS = {
-    CALLS_FILE: [Call(frame=0, index=0, shape_yx=(8, 8), wall_s=1.0)],
-    TIMINGS_FILE: [Timing(test="fft_3d", repeat=0, wall_s=None, why_not="no memory")],
-    LOADING_FILE: [],
-    RECONSTRUCTION_FILE: [],
+    FILES["calls"]: [Call(frame=0, index=0, shape_yx=(8, 8), wall_s=1.0)],
+    FILES["timings"]: [Timing(test="fft_3d", repeat=0, wall_s=None, why_not="no memory")],
+    FILES["loading"]: [],
+    FILES["reconstruction"]: [],
 }
 
 

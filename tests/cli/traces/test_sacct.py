@@ -70,11 +70,11 @@ def test_the_number_of_workers_can_be_given_and_is_doubted_where_others_ran_at_o
     sacct, write, imported
 ):
     sacct.array([0, 0, 60, 60])
-    table, said = imported("sacct", write(sacct.text), workers="4")
+    table, said = imported("sacct", write(sacct.text), workers=4)
     assert rows(table) == [("segment", 4, 0, 60)] * 4
     assert "fewer workers ran at once: segment 100 (2 of 4)" in said
     sacct.array([200, 200, 200, 200])
-    said = imported("sacct", write(sacct.text), workers="2")[1]
+    said = imported("sacct", write(sacct.text), workers=2)[1]
     assert "segment 104 (4 tasks ran at once, more than the 2 workers)" in said
 
 
@@ -171,28 +171,11 @@ def test_steps_that_ran_at_once_are_several_workers(write, imported, sacct):
     assert "segment 8 (of steps that ran at once)" in said
 
 
-def test_a_column_can_tell_the_workers_of_each_job(sacct, write, imported):
-    for place, cpus in enumerate([1, 2, 4]):
-        sacct.job(str(cpus), cpus=cpus, start=200 * place, wall=100 // cpus)
-    # One that never ran needs none.
-    sacct.job("8", cpus=0, start=900, state="CANCELLED by 1000", wall=0)
-    table, said = imported("sacct", write(sacct.text), workers="AllocCPUS")
-    assert rows(table) == [("segment", 1, 0, 100), ("segment", 2, 0, 50), ("segment", 4, 0, 25)]
-    # Which of the workers did what is not known.
-    assert "task" not in table.columns
-    assert "each a trial by itself" in said
-    assert "segment 8 (cancelled)" in said
-    # The workers of steps are found at their job.
-    of_steps = write(type(sacct)().job("7", tasks=4).text)
-    assert imported("sacct", of_steps, workers="NTasks")[0]["workers"].to_list() == [4]
-
-
 def test_jobs_of_other_sizes_are_no_repeats(sacct, write, imported):
     sacct.job("1", cpus=1).job("2", cpus=8, start=100)
     table, said = imported("sacct", write(sacct.text))
     assert table["stage"].to_list() == ["segment (1 CPU)", "segment (8 CPUs)"]
     assert "kept apart: segment (1 CPU) and segment (8 CPUs)" in said
-    assert "--workers AllocCPUS" in said
 
 
 def test_without_steps_more_is_unknown_than_memory(sacct, write, imported):
@@ -221,13 +204,6 @@ def test_lines_that_were_cut_are_refused(sacct, write, imported):
         imported("sacct", write(sacct.text[: sacct.text.index("7.batch") + 10]))
 
 
-@pytest.mark.parametrize("column", ["AlocCPUS", "NodeList"])
-def test_a_column_that_holds_no_workers_is_refused(sacct, write, imported, column):
-    sacct.job("7")
-    with refused(UserError):
-        imported("sacct", write(sacct.text), workers=column)
-
-
 def test_jobs_of_two_clusters_may_have_one_id(sacct, write, imported):
     sacct.array([0, 0])
     first = write(sacct.text, "a.txt")
@@ -242,7 +218,7 @@ def test_dates_of_a_clock_that_was_set_back_are_left_out(sacct, write, imported,
     begin, end, wall = "2026-10-25T02:50:00", "2026-10-25T02:10:00", 1200
     lines = f"7|7|COMPLETED|{begin}|{begin}|{end}|{wall}|00:30|1||n1|1G||cpu=1|||segment\n"
     header, *_ = sacct.text.splitlines()
-    table, _ = imported("sacct", write(f"{header}\n{lines}"), workers="1")
+    table, _ = imported("sacct", write(f"{header}\n{lines}"), workers=1)
     assert table.select("start", "end").row(0) == (None, None)
     assert read_wall_times(tmp_path / "table.csv")["wall_s"].to_list() == [1200]
     # Nothing tells the time of one without it.

@@ -5,7 +5,7 @@ import pytest
 
 from madeuploader import ENTRIES, Entry, entries_like, loading
 from pyscale.analysis.ranks.loader import loader_findings
-from pyscale.store.ranktables import loading_schema
+from pyscale.store.rows import loading_schema
 
 POOL8 = Entry("pool8", 640.0, 7.2)
 

@@ -7,7 +7,7 @@ from polars.testing import assert_frame_equal
 from madeupreconstruct import ENTRIES, Entry, reconstruction
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.ranks.reconstruct import reconstruct_findings
-from pyscale.store.ranktables import reconstruction_schema
+from pyscale.store.rows import reconstruction_schema
 from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
 
 DEBLUR = ENTRIES[0]
