@@ -45,17 +45,18 @@ class Memory:
 def memory_for(size_bytes: int, folder: Path = SHARED_MEMORY) -> Iterator[Memory]:
     """Yield room for a file, without a name in /dev/shm or else in the process, with the reason."""
     with ExitStack() as stack:
+        # Fills in the page table at once: faults would else be counted as decoding.
+        at_once = getattr(mmap, "MAP_POPULATE", 0)
         try:
             file = stack.enter_context(TemporaryFile(dir=folder))
             # Without pages of its own, writing to a full /dev/shm would kill the process.
             os.posix_fallocate(file.fileno(), 0, size_bytes)
         except OSError as error:
-            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE
+            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | at_once
             reason = f"{folder} has no room of {size_in_words(size_bytes)} ({error.strerror})"
             yield Memory(mmap.mmap(-1, size_bytes, flags=flags), reason)
         else:
-            # Faults would else be counted as decoding.
-            flags = mmap.MAP_SHARED | mmap.MAP_POPULATE
+            flags = mmap.MAP_SHARED | at_once
             yield Memory(mmap.mmap(file.fileno(), size_bytes, flags=flags), "")
 
 
