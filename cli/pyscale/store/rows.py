@@ -16,6 +16,7 @@ from pyscale.store.ranktables import loading_rows, reconstruction_rows
 from pyscale.store.records import LaunchRecord, TaskOrder, TaskRecord
 from pyscale.store.taskfiles import read_cache, read_node, read_surroundings
 from pyscale_stages.contract import Agreement, TaskResult
+from pyscale_stages.measure.mounts import UNKNOWN
 from pyscale_stages.timing import Call, Timing
 
 Row = dict[str, Any]
@@ -174,7 +175,8 @@ def _input_storage(result: TaskResult) -> str | None:
     found = {
         f"{disk.get('fs_type')} on {disk.get('device')}"
         for disk in result.stamp.get("filesystems", ())
-        if any(Path(disk.get("path", "")).is_relative_to(path) for path in inputs)
+        if disk.get("fs_type") != UNKNOWN
+        and any(Path(disk.get("path", "")).is_relative_to(path) for path in inputs)
     }
     return found.pop() if len(found) == 1 else None
 

@@ -24,6 +24,8 @@ _OPTIONS = frozenset(
 )
 
 
+UNKNOWN = "unknown"
+"""Type of a filesystem that the system does not tell."""
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
@@ -54,7 +56,7 @@ def filesystem_of(path: Path) -> Filesystem:
         mounts = kernel_text(_MOUNTS)
         line = _mount_line(existing, mounts) if mounts else ""
     except OSError as error:
-        return Filesystem(path=path, fs_type="unknown", reason=f"{error.strerror}")
+        return Filesystem(path=path, fs_type=UNKNOWN, reason=f"{error.strerror}")
     # Not f_bfree, which counts the blocks that are kept for root.
     size_bytes, free_bytes = (
         space.f_frsize * blocks for blocks in (space.f_blocks, space.f_bavail)
@@ -62,7 +64,7 @@ def filesystem_of(path: Path) -> Filesystem:
     if not line:
         return Filesystem(
             path=path,
-            fs_type="unknown",
+            fs_type=UNKNOWN,
             size_bytes=size_bytes,
             free_bytes=free_bytes,
             reason=f"this operating system has no {_MOUNTS}",
