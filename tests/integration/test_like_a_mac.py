@@ -12,15 +12,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
+from watchfiles import watch
 
 from atleastone import some
-from commandline import answer_in
+from commandline import answer_in, commands
+from movingsquares import write_moving_squares
 from programs import put_program
 from pyscale.store.folder import RunFolder
+from pyscale.store.lock import lock_holder
+from pyscale.store.records import LAUNCH_FILE
 from pyscale.store.taskfiles import read_surroundings, read_task
 from pyscale_stages.measure.binding import NOT_BOUND
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
+from waitingforruns import living, only_run, wait_for_event
 
 pytestmark = pytest.mark.slow
 
@@ -99,6 +105,31 @@ def test_what_wants_a_processor_beside_the_run_is_not_known(run):
     for trial in some(run.plan.trials):
         seen = read_surroundings(run.trial(trial))
         assert (seen.start.runnable, seen.end.runnable) == (None, None)
+
+
+def test_tasks_of_a_killed_run_are_told_of_and_end_when_it_is_cancelled(
+    like_a_mac, tmp_path, monkeypatch
+):
+    """No kernel of a Mac ends them with what started them."""
+    monkeypatch.chdir(tmp_path)
+    movie = write_moving_squares(tmp_path / "labels.ome.tif")
+    step = ("--shell", "--step", "sleep 300; cp {input} {output}", "--data", str(movie))
+    with commands(env=os.environ | like_a_mac) as start:
+        begun = start("run", *step, "--workers", "1", "--repeats", "1", "--cache", "asis")
+        wait_for_event("submitted", begun)
+        run = only_run()
+        (trial,) = run.plan.trials
+        task = run.task(trial, "w0")
+        for _ in watch(task, rust_timeout=100, yield_on_timeout=True, watch_filter=None):
+            if (task / LAUNCH_FILE).exists():
+                break
+        psutil.Process(lock_holder(run.path).pid).kill()
+        begun.kill()
+    assert living(run)
+    status = answer_in(tmp_path, "status", run.path.name, **like_a_mac)
+    assert "still runs and would disturb" in " ".join(status.out.split())
+    assert answer_in(tmp_path, "cancel", run.path.name, **like_a_mac).code == 0
+    assert living(run) == []
 
 
 ASKED = """
