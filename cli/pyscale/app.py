@@ -146,7 +146,7 @@ def hardware(json: bool = JSON) -> None:
 @app.command(**helped("pyscale doctor", "pyscale doctor --suite device --device cuda"))
 def doctor(
     suite: str = option("SUITE", "Suite to run.", default="pipeline"),
-    device: str | None = option("[cpu|cuda]", "Device to compute on."),
+    device: str | None = option("[cpu|cuda|mps]", "Device to compute on."),
     json: bool = JSON,
 ) -> None:
     """Check what can run here, and what is missing.

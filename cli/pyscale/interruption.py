@@ -11,7 +11,7 @@ import signal
 import termios
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
@@ -61,12 +61,18 @@ def _leave_terminal() -> None:
 
 def end_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:
     """Let the kernel send this process a signal when its parent dies, or has died already."""
-    import ctypes
-
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number)
+    tell_kernel(_PR_SET_PDEATHSIG, number)
     # Looked at after the call: for a parent that died before it, no signal would come.
     if os.getppid() != parent:
         os.kill(os.getpid(), number)
+
+
+def tell_kernel(wish: int, value: int) -> None:
+    """Have Linux's kernel do something for this process (prctl); no other has such wishes."""
+    import ctypes
+
+    with suppress(AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(wish, value)
 
 
 def signal_name(number: int) -> str:

@@ -83,7 +83,7 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("--seed", type=int, default=0, help="random seed")
     parser.add_argument("--threads", type=int, default=1, help="number of threads")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--device", choices=("cpu", "cuda", "mps"), default="cpu")
     parser.add_argument(
         "--workers", type=int, metavar="N", help="workers of its trial, for a command to name"
     )

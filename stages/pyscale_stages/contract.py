@@ -43,7 +43,7 @@ Phase = Literal[
 ]
 PHASES: tuple[Phase, ...] = get_args(Phase)
 Verb = Literal["run", "merge", "check"]
-Device = Literal["cpu", "cuda"]
+Device = Literal["cpu", "cuda", "mps"]
 Sharing = Literal["windows", "threads", "ranks", "copies"]
 """Each worker has windows of its own; N are threads of one process, or ranks that meet and share
 one piece of work; or each does all of it."""

@@ -83,6 +83,7 @@ _SAID_OF_DEVICE_MEMORY = (
     "CUDA out of memory",
     "CUDA error: out of memory",
     "CUBLAS_STATUS_ALLOC_FAILED",
+    "MPS backend out of memory",
 )
 """What torch says where a device's memory ran out; only its allocator has a class for it."""
 _DEVICE_TOTAL = re.compile(r"GPU (?P<index>\d+) has a total capacity of (?P<total>[\d.]+ \w+)")

@@ -189,9 +189,10 @@ class Loading(Sample):
         description="Memory of the rank and its loader processes, shared pages in parts: the "
         "larger of two moments, in and after the time",
     )
-    rss_bytes: Bytes = Field(
+    rss_bytes: Bytes | None = Field(
+        None,
         description="Sum of the peaks of resident memory of the same processes since each began, "
-        "as the kernel keeps them (VmHWM): shared pages count in each"
+        "as Linux keeps them (VmHWM): shared pages count in each",
     )
     threads: Annotated[str, Metric(ranks="first", trials="first")] = Field(
         "", description="Threads of libraries in each process, asked for where they are timed"

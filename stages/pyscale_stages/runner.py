@@ -28,6 +28,7 @@ from pyscale_stages.framefiles import files_of
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure import pagecache, stamp
+from pyscale_stages.measure.binding import CAN_BIND, NOT_BOUND
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.measure.usage import UsageMeter
 from pyscale_stages.record import Sample
@@ -54,6 +55,11 @@ def run_task(
         with recorder.unmeasured():
             inputs = _input_files(stage, spec)
             before = [pagecache.probe(path) for path in inputs]
+        if spec.device not in stage.resources.devices:
+            raise BadInput(
+                f"{stage.name} does not compute on {spec.device}: use --device "
+                f"{' or '.join(stage.resources.devices)}"
+            )
         task = Task(stage, spec, validated_params(stage, spec), recorder)
         task.prepare_output()
         verb = {"run": stage.run, "merge": stage.merge, "check": stage.check}[spec.verb]
@@ -102,6 +108,7 @@ def run_task(
         warned=(
             *(task.warned if task else ()),
             *(Warned(code="gpu-not-sampled", text=sentence) for sentence in meter.warnings),
+            *(() if CAN_BIND else (Warned(code="cores-not-bound", text=NOT_BOUND),)),
         ),
         error=error,
     )

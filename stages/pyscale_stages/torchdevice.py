@@ -16,11 +16,14 @@ from pyscale_stages.measure.gpus import cuda_version
 if TYPE_CHECKING:
     import torch
 
-_WAY_OUT = "run on a node with an NVIDIA GPU, its driver and a CUDA build of torch"
+_WAY_OUT = {
+    "cuda": "run on a node with an NVIDIA GPU, its driver and a CUDA build of torch",
+    "mps": "run on a Mac with Apple silicon",
+}
 _DRIVER_TOO_OLD = ("driver on your system is too old", "CUDA driver version is insufficient")
 _NO_KERNEL = "no kernel image is available for execution on the device"
 _TAKEN = "CUDA-capable device(s) is/are busy or unavailable"
-_BUILT_WITHOUT = "Torch not compiled with CUDA enabled"
+_BUILT_WITHOUT = ("Torch not compiled with CUDA enabled", "with arguments from the 'MPS' backend")
 
 
 def require_working(device: torch.device) -> None:
@@ -59,8 +62,8 @@ def _why_unusable(device: torch.device, said: str) -> tuple[str, str]:
     """Reason and remedy, both parts of a sentence, from what torch or a library below it said."""
     import torch
 
-    if _BUILT_WITHOUT in said:
-        return f"torch {torch.__version__} is built without it", _WAY_OUT
+    if any(text in said for text in _BUILT_WITHOUT):
+        return f"torch {torch.__version__} is built without it", _WAY_OUT[device.type]
     if any(text in said for text in _DRIVER_TOO_OLD):
         # As in "(found version 12040)", which is CUDA 12.4.
         found = re.search(r"found version (\d+)", said)
@@ -84,7 +87,7 @@ def _why_unusable(device: torch.device, said: str) -> tuple[str, str]:
             "let one worker use each GPU, start NVIDIA's MPS, or ask the "
             "administrator to set its compute mode to Default",
         )
-    return short(said), _WAY_OUT
+    return short(said), _WAY_OUT[device.type]
 
 
 def wait_for(device: torch.device) -> None:
@@ -93,11 +96,14 @@ def wait_for(device: torch.device) -> None:
         return
     import torch
 
-    torch.cuda.synchronize(device)
+    if device.type == "mps":
+        torch.mps.synchronize()
+    else:
+        torch.cuda.synchronize(device)
 
 
 def held_bytes(device: torch.device) -> int | None:
-    """Most memory of the device that torch has held for this process; None on a CPU."""
+    """Most memory of the device that torch has held for this process; None where it is not told."""
     import torch
 
     return torch.cuda.max_memory_reserved(device) if device.type == "cuda" else None

@@ -3,12 +3,15 @@
 Two threads against one are compared as a GPU is with a CPU: the same suite with another `versus`.
 """
 
+import shutil
+
 import polars as pl
 import pytest
 
 from commandline import answer_here
 from forkedtasks import forked_tasks
 from pyscale.data.registry import load_registry
+from pyscale.evaluation.runpictures import pictures_of
 from pyscale.planning.suite import load_suite
 from pyscale.resources import shipped as shipped_folder
 from pyscale.store.folder import RunFolder
@@ -98,6 +101,15 @@ def test_masks_of_both_are_set_beside_each_other_without_a_verdict(points):
 def test_crops_are_compared_with_the_same_crop_of_the_truth(points):
     assert points["quality"].null_count() == 0
     assert points.filter(length_px=224)["quality"].min() > 0.7
+
+
+def test_crops_are_drawn_over_the_frame_and_outlines_over_the_crop(run):
+    strip = pictures_of(run)
+    assert [one.title for one in strip.pictures] == ["Crops, side in px", "Outlines, N = 1"]
+    assert "crops of 96 px in the middle of a frame of 224 x 224 px" in strip.pictures[0].alt
+    for other in run.path.glob("tasks/segment_*/w0/out"):
+        shutil.rmtree(other)
+    assert [one.title for one in pictures_of(run).pictures] == ["Crops, side in px"]
 
 
 @pytest.fixture(scope="module")

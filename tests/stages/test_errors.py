@@ -24,6 +24,13 @@ CUDA_SAID = (
     "for Memory Management  (https://pytorch.org/docs/stable/notes/cuda.html)"
 )
 """As c10/cuda/CUDACachingAllocator.cpp puts it together."""
+MPS_SAID = (
+    "MPS backend out of memory (MPS allocated: 8.50 GiB, other allocations: 464.00 KiB, max "
+    "allowed: 9.07 GiB). Tried to allocate 1024.00 MiB on private pool. Use "
+    "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for memory allocations (may "
+    "cause system failure)."
+)
+"""As aten/src/ATen/mps/MPSAllocator.mm puts it together."""
 
 
 def translated(error):
@@ -53,8 +60,9 @@ def test_a_gpu_that_is_too_small_is_named_with_what_to_lower(on_a_gpu):
         assert_held(translated(error))
 
 
-def test_a_gpu_that_tells_neither_name_nor_size_runs_out_of_memory_too():
+def test_a_gpu_that_tells_neither_name_nor_size_and_one_of_apple_run_out_of_memory_too():
     assert_held(translated(torch.OutOfMemoryError("Out of memory.")))
+    assert_held(translated(RuntimeError(MPS_SAID)))
 
 
 def test_memory_of_the_machine_is_not_taken_for_that_of_a_gpu():

@@ -55,8 +55,9 @@ def saying(monkeypatch):
 
 
 @pytest.mark.skipif(torch.version.cuda is not None, reason="this torch is built for CUDA")
-def test_a_torch_that_is_built_without_the_device_is_named():
-    assert f"(torch {torch.__version__} is built without it)" in refusal("cuda")
+@pytest.mark.parametrize("name", ["cuda", "mps"])
+def test_a_torch_that_is_built_without_the_device_is_named(name):
+    assert f"(torch {torch.__version__} is built without it)" in refusal(name)
 
 
 def test_what_keeps_a_gpu_from_working_is_named_with_the_remedy(saying):

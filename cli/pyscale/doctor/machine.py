@@ -14,7 +14,7 @@ import psutil
 
 from pyscale.doctor.examined import is_native
 from pyscale.findings import Finding, ok, problem, refused, warning
-from pyscale.planning.placement import visible_gpus
+from pyscale.planning.placement import is_apple_silicon, visible_gpus
 from pyscale.planning.plan import Plan
 from pyscale.wording import listing
 from pyscale_stages.commandline import THREAD_VARIABLES
@@ -170,11 +170,11 @@ def _cuda() -> Finding:
 
 
 def _mps() -> Finding:
+    what = f"this is {platform.system()} on {platform.machine()}"
+    if is_apple_silicon():
+        return ok("gpu.device", "", what)
     return problem(
-        "gpu.device",
-        "",
-        f"this is {platform.system()} on {platform.machine()}, and no Mac can run tasks yet",
-        "use another --device",
+        "gpu.device", "", f"{what}, without Apple's GPU", "run on a Mac with Apple silicon"
     )
 
 

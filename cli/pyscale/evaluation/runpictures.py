@@ -11,8 +11,10 @@ import polars as pl
 
 from pyscale.console import talk
 from pyscale.planning.plan import Trial
+from pyscale.planning.planner import CROP
 from pyscale.report.page import pictures
 from pyscale.store.folder import RunFolder
+from pyscale.wording import listing
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import AS_IT_IS, Movie
 from pyscale_stages.registry import load_stage
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def pictures_of(run: RunFolder, tell: Callable[[str], object] = talk) -> pictures.Pictures | None:
-    """Draw the middle frame as it was read, with outlines and with tracks."""
+    """Draw the middle frame as it was read, or with its crops, with outlines and with tracks."""
     from polars.exceptions import PolarsError
 
     try:
@@ -39,19 +41,22 @@ def _pictures(run: RunFolder) -> pictures.Pictures | None:
     fed_by = {item.from_trial for item in track.inputs} if track else set()
     found = [trial for trial in kept if trial.stage == "segment"]
     segment = next((one for one in found if one.id in fed_by), found[0] if found else None)
+    crops = _crops(run)
     if segment is None:
-        return None
+        return crops
     stage = load_stage(segment.stage)
     name = stage.output_with(stage.params.model_validate(segment.params))
     labels = Movie.open(run.output(segment) / name)
     place = labels.n_frames // 2
     view = pictures.View(labels.shape_yx)
-    asked = segment.params.get("channel")
-    channel = asked if isinstance(asked, int) else 0
+    channel = _channel(segment)
     (pixels,) = _frames_of(run, segment).read(place, place + 1, channel)
+    # Where a crop was asked for, the middle alone was segmented.
+    pixels = pictures.middle(pixels, labels.shape_yx)
     where = f"frame {place + 1} of {labels.n_frames}"
     strip = _Strip(run, place, where, view, pictures.frame_picture(pixels, view))
-    drawn = [strip.raw(channel), strip.outlines(segment, labels)]
+    raw = (strip.raw(channel),) if crops is None else crops.pictures
+    drawn = [*raw, strip.outlines(segment, labels)]
     if track is not None and segment.id in fed_by:
         drawn.append(strip.tracks(track))
     part = f", the middle {view.wide} x {view.high} px" if view.is_part else ""
@@ -59,6 +64,36 @@ def _pictures(run: RunFolder) -> pictures.Pictures | None:
         pictures=tuple(one for one in drawn if one is not None),
         about=f"{where[:1].upper()}{where[1:]}{part}",
     )
+
+
+def _channel(trial: Trial) -> int:
+    """Channel that a trial segmented."""
+    asked = trial.params.get("channel")
+    return asked if isinstance(asked, int) else 0
+
+
+def _crops(run: RunFolder) -> pictures.Pictures | None:
+    """Draw over a frame the middles of several sizes that were segmented; none where it is gone."""
+    movie = run.plan.movie
+    by_length = {
+        trial.params.get(CROP): trial for trial in run.plan.trials if trial.stage == "segment"
+    }
+    sides_px = sorted(length for length in by_length if isinstance(length, int))
+    if len(by_length) < 2 or movie is None or not movie.exists():
+        return None
+    trial = by_length[sides_px[0]]
+    frames = _frames_of(run, trial)
+    place = frames.n_frames // 2
+    (pixels,) = frames.read(place, place + 1, _channel(trial))
+    height, width = frames.shape_yx
+    sizes = listing([f"{side} px" for side in sides_px])
+    drawn = pictures.Picture(
+        title="Crops, side in px",
+        alt=f"Square crops of {sizes} in the middle of a frame of {height} x {width} px",
+        png=pictures.encoded(pictures.cropped(pixels, sides_px)),
+    )
+    about = f"Frame {place + 1} of {frames.n_frames}, {height} x {width} px"
+    return pictures.Pictures(pictures=(drawn,), about=about)
 
 
 def _frames_of(run: RunFolder, trial: Trial) -> Movie:

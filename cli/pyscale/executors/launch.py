@@ -7,7 +7,6 @@ a step. Nothing heavy is imported, so it knows the records it reads and writes b
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import json
 import os
@@ -24,8 +23,9 @@ from typing import Any, NoReturn
 
 from pyscale.errors import last_line
 from pyscale.executors.node_prolog import do_once_on_this_node
-from pyscale.interruption import end_with_parent, killed_by, signal_name
+from pyscale.interruption import end_with_parent, killed_by, signal_name, tell_kernel
 from pyscale_stages.atomic import write_atomically
+from pyscale_stages.measure.binding import bind_to, bound_to
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.spans import SPAWN_VARIABLE
 from pyscale_stages.ranks.rank_failure import tell_end
@@ -171,7 +171,7 @@ def write_launch(
         node=node_name(),
         spawn_utc=spawn_utc.isoformat(),
         job_id=os.environ.get("SLURM_JOB_ID"),
-        cpus=sorted(os.sched_getaffinity(0)),
+        cpus=bound_to(),
     )
 
 
@@ -246,9 +246,9 @@ def settle_in(order: Order) -> None:
     # Whoever leads a session or a group of processes already has what this is for.
     with suppress(PermissionError):
         os.setsid()
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    tell_kernel(PR_SET_CHILD_SUBREAPER, 1)
     if order["cpus"]:
-        os.sched_setaffinity(0, order["cpus"])
+        bind_to(order["cpus"])
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ import psutil
 from pyscale.store.records import Bystanders, TrialCache
 from pyscale_stages.framefiles import files_of
 from pyscale_stages.measure import pagecache
+from pyscale_stages.measure.cgroups import kernel_text
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.reading import Reading
 from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState
@@ -35,7 +37,7 @@ def look_around(besides: Path | None = None) -> Bystanders:
         node=node_name(),
         cores=os.cpu_count() or 1,
         pyscale_tasks=_pyscale_tasks(),
-        runnable=median(_runnable_of_others(sample, besides) for sample in range(SAMPLES)),
+        runnable=_runnable_of_others(besides),
     )
 
 
@@ -47,9 +49,20 @@ def _pyscale_tasks() -> int:
     )
 
 
-def _runnable_of_others(sample: int, besides: Path | None) -> int:
-    if sample:
-        time.sleep(PERIOD_S)
+def _runnable_of_others(besides: Path | None) -> float | None:
+    found = []
+    for sample in range(SAMPLES):
+        if sample:
+            time.sleep(PERIOD_S)
+        running = _running_of_own(besides)
+        runnable = _runnable()
+        if runnable is None:
+            return None
+        found.append(max(0, runnable - running))
+    return median(found)
+
+
+def _running_of_own(besides: Path | None) -> int:
     own = psutil.Process()
     running = 0
     # A worker's launcher takes a moment to end after its worker.
@@ -63,14 +76,16 @@ def _runnable_of_others(sample: int, besides: Path | None) -> int:
     for process in family:
         with suppress(psutil.NoSuchProcess):
             running += process.status() == psutil.STATUS_RUNNING
-    return max(0, _runnable() - running)
+    return running
 
 
-def _runnable() -> int:
-    """Processes and threads of the whole machine that run or wait for a processor."""
-    stat = Path("/proc/stat").read_text(encoding="ascii")
-    line = next(line for line in stat.splitlines() if line.startswith("procs_running "))
-    return int(line.split()[1])
+def _runnable() -> int | None:
+    """Processes and threads of the whole machine that run or wait for a processor, as Linux tells.
+
+    None elsewhere: macOS calls nearly every process running.
+    """
+    found = re.search(r"^procs_running (\d+)", kernel_text(Path("/proc/stat")), re.MULTILINE)
+    return int(found[1]) if found else None
 
 
 def bring_inputs_to(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -61,7 +63,8 @@ class Placement:
         cpus = self._cpus[first : first + self._per_worker]
         shared = workers > self.most_workers
         if device != "cuda":
-            return Place(cpus, shared=shared)
+            # A Mac has one GPU.
+            return Place(cpus, shared=shared or (device == "mps" and workers > 1))
         if not self._gpus:
             raise UserError(
                 "--device cuda: no NVIDIA GPU is visible here; run on a node that has one, or "
@@ -83,6 +86,11 @@ class Placement:
 def local_placement(cpus_per_worker: int) -> Placement:
     """Physical cores and GPUs of this machine: a second thread of a core is no second core."""
     return Placement(first_threads(usable_cpus()), cpus_per_worker, visible_gpus())
+
+
+def is_apple_silicon() -> bool:
+    """Whether this is a Mac with the GPU that Metal computes on."""
+    return sys.platform == "darwin" and platform.machine() == "arm64"
 
 
 def visible_gpus() -> list[str]:

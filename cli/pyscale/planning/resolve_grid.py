@@ -11,7 +11,7 @@ from pyscale.console import talk
 from pyscale.errors import UserError
 from pyscale.planning.grid import AXES_OF_ALL, DEVICE, THREADS, WHOLE, Cores, Grid, bare, unfolded
 from pyscale.planning.joboptions import asked_at, speaks_of_gpus
-from pyscale.planning.placement import visible_gpus
+from pyscale.planning.placement import is_apple_silicon, visible_gpus
 from pyscale.planning.sites import Site
 from pyscale.planning.suite import ALL_CORES, GridValue, Suite, load_suite
 from pyscale.planning.traits import meets
@@ -126,6 +126,8 @@ def _devices(stage: Stage, site: Site | None) -> set[Device]:
     found: set[Device] = {"cpu"}
     if visible_gpus():
         found.add("cuda")
+    if is_apple_silicon():
+        found.add("mps")
     return found
 
 

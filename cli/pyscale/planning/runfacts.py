@@ -11,6 +11,7 @@ from pydantic import Field
 from pyscale.planning.plan import Plan
 from pyscale.planning.sweep import Sweep
 from pyscale_stages.contract import Record
+from pyscale_stages.measure.mounts import UNKNOWN
 
 Kind = Literal["hardware", "nodes", "code", "settings"]
 
@@ -119,7 +120,13 @@ def _hardware(stamp: Mapping[str, Any]) -> dict[str, object]:
         "GPU power limit (W)": _of_gpus(gpus, "power_limit_w"),
         "GPU split into instances": _of_gpus(gpus, "mig"),
         "filesystems": ", ".join(
-            sorted({f"{fs['fs_type']} on {fs['device']}" for fs in stamp.get("filesystems", ())})
+            sorted(
+                {
+                    f"{fs['fs_type']} on {fs['device']}"
+                    for fs in stamp.get("filesystems", ())
+                    if fs["fs_type"] != UNKNOWN
+                }
+            )
         ),
         "kernel": stamp.get("kernel"),
     }

@@ -91,7 +91,9 @@ class LaunchRecord(Record):
     begin_utc: AwareDatetime = Field(description="When the launcher began, by the node's clock")
     spawn_utc: AwareDatetime = Field(description="When the task's process was started")
     job_id: str | None = Field(None, description="Slurm's, like 17 or 17_3")
-    cpus: tuple[Whole, ...] = Field(description="Cores that the process is pinned to")
+    cpus: tuple[Whole, ...] = Field(
+        description="Cores that the process is pinned to; none where it may run on any, as on macOS"
+    )
 
 
 class ExitRecord(Record):
@@ -125,9 +127,9 @@ class Bystanders(Record):
     node: str
     cores: Whole = Field(description="Processors of the machine, whoever may use them")
     pyscale_tasks: Whole = Field(description="Processes of pyscale's stages, of other runs")
-    runnable: Amount = Field(
+    runnable: Amount | None = Field(
         description="Processes and threads that wanted a processor; pyscale and what it started "
-        "are left out"
+        "are left out. None where the operating system does not tell, as macOS"
     )
 
 
@@ -142,9 +144,10 @@ class Surroundings(Record):
     def disturb(self, threads: int) -> bool:
         """Whether workers with so many threads had to share, at either moment."""
         return any(
-            seen.pyscale_tasks > 0 or (seen.runnable >= 1 and seen.runnable + threads > seen.cores)
+            seen.pyscale_tasks > 0 or (wanting >= 1 and wanting + threads > seen.cores)
             for seen in (self.start, self.end)
             if seen is not None
+            for wanting in (seen.runnable or 0,)
         )
 
 

@@ -22,6 +22,7 @@ from pyscale.store.taskfiles import MEMORY_LIMIT, read_cache, read_node, read_su
 from pyscale_stages.contract import Agreement, AnySample, TaskError, TaskResult
 from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.loading import Loading
+from pyscale_stages.measure.mounts import UNKNOWN
 from pyscale_stages.reconstruction import Iteration, Reconstruction
 from pyscale_stages.timing import Call, Timing
 
@@ -181,7 +182,8 @@ def _input_storage(result: TaskResult) -> str | None:
     found = {
         f"{disk.get('fs_type')} on {disk.get('device')}"
         for disk in result.stamp.get("filesystems", ())
-        if any(Path(disk.get("path", "")).is_relative_to(path) for path in inputs)
+        if disk.get("fs_type") != UNKNOWN
+        and any(Path(disk.get("path", "")).is_relative_to(path) for path in inputs)
     }
     return found.pop() if len(found) == 1 else None
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
 from pyscale_stages.measure.cgroups import kernel_text
-from pyscale_stages.measure.usage import peak_rss_bytes
 
 _PROC = Path("/proc")
 _SHARED_MEMORY = "/dev/shm/"
@@ -41,12 +40,16 @@ class Memory:
     """
 
     pss_bytes: int | None
-    rss_bytes: int
+    rss_bytes: int | None
 
     def largest(self, other: Memory) -> Memory:
         """The larger of each of two measurements."""
-        known = [each for each in (self.pss_bytes, other.pss_bytes) if each is not None]
-        return Memory(max(known, default=None), max(self.rss_bytes, other.rss_bytes))
+        return Memory(
+            *(
+                max((size for size in sizes if size is not None), default=None)
+                for sizes in zip(astuple(self), astuple(other), strict=True)
+            )
+        )
 
 
 def process_tree() -> list[int]:
@@ -63,7 +66,8 @@ def uses_of(pids: Iterable[int]) -> dict[int, Use]:
             process = psutil.Process(pid)
             times = process.cpu_times()
             read = fetched = None
-            with suppress(psutil.AccessDenied, NotImplementedError):
+            # macOS has no such counters.
+            with suppress(psutil.AccessDenied, NotImplementedError, AttributeError):
                 counters = process.io_counters()
                 read, fetched = counters.read_chars, counters.read_bytes
             uses[pid] = Use(read, fetched, times.user + times.system)
@@ -87,7 +91,7 @@ def _grown(was: Sequence[float | None], now: Sequence[float | None]) -> float | 
 def memory_of(pids: Sequence[int]) -> Memory:
     """What processes hold at this moment; those that have ended hold nothing."""
     rolled = [found for pid in pids if (found := _sizes(pid, "smaps_rollup"))]
-    peak = sum(_sizes(pid, "status").get("VmHWM", 0) for pid in pids) or peak_rss_bytes()
+    peak = sum(_sizes(pid, "status").get("VmHWM", 0) for pid in pids) or None
     if not rolled or any("Pss" not in sizes for sizes in rolled):
         return Memory(None, peak)
     mapped = sum(sizes.get("Pss_Shmem", 0) for sizes in rolled)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import Field
 
 from pyscale_stages.contract import Record
 from pyscale_stages.measure import cgroups
+from pyscale_stages.measure.binding import bound_to
 from pyscale_stages.measure.cgroups import kernel_text
 
 _SYSTEM = Path("/sys/devices/system")
@@ -77,7 +80,12 @@ def one_thread_per_core_first(cpus: list[int], folder: Path = _SYSTEM / "cpu") -
 
 def affinity() -> list[int]:
     """CPUs that the scheduler may put this process on, in rising order."""
-    return sorted(os.sched_getaffinity(0))
+    if bound := bound_to():
+        return bound
+    import psutil
+
+    # Nothing tells there which hardware threads share a core, so each core counts once.
+    return list(range(psutil.cpu_count(logical=False) or os.cpu_count() or 1))
 
 
 def describe() -> Cpu:
@@ -95,7 +103,7 @@ def describe() -> Cpu:
     flags = first.get("flags", "").split()
     no_turbo = _switch(_SYSTEM / "cpu/intel_pstate/no_turbo")
     return Cpu(
-        model=first.get("model name") or _arm_model(first) or platform.processor(),
+        model=first.get("model name") or _arm_model(first) or _apple_model(),
         architecture=platform.machine(),
         sockets=len({package for package, _ in topology}) or 1,
         cores=len({core for _, core in topology}) or (os.cpu_count() or 1),
@@ -142,6 +150,16 @@ def _arm_model(processor: dict[str, str]) -> str:
     """ARM's numbers for the maker and the core; it gives no name in words."""
     maker, part = processor.get("CPU implementer"), processor.get("CPU part")
     return f"ARM implementer {maker} part {part}" if maker and part else ""
+
+
+def _apple_model() -> str:
+    """What macOS calls the processor, else what little Python knows of it."""
+    asked = ["sysctl", "-n", "machdep.cpu.brand_string"]
+    with suppress(OSError):
+        told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+        if told.strip():
+            return told.strip()
+    return platform.processor()
 
 
 def _caches(folder: Path) -> dict[str, str]:

@@ -24,6 +24,11 @@ _OPTIONS = frozenset(
 )
 
 
+UNKNOWN = "unknown"
+"""Type of a filesystem that the system does not tell."""
+_MOUNTS = Path("/proc/self/mountinfo")
+
+
 class Filesystem(Record):
     """What one path lies on."""
 
@@ -47,10 +52,23 @@ def filesystem_of(path: Path) -> Filesystem:
         existing = path.absolute()
         while not existing.exists():
             existing = existing.parent
-        line = _mount_line(existing)
         space = os.statvfs(existing)
+        mounts = kernel_text(_MOUNTS)
+        line = _mount_line(existing, mounts) if mounts else ""
     except OSError as error:
-        return Filesystem(path=path, fs_type="unknown", reason=f"{error.strerror}")
+        return Filesystem(path=path, fs_type=UNKNOWN, reason=f"{error.strerror}")
+    # Not f_bfree, which counts the blocks that are kept for root.
+    size_bytes, free_bytes = (
+        space.f_frsize * blocks for blocks in (space.f_blocks, space.f_bavail)
+    )
+    if not line:
+        return Filesystem(
+            path=path,
+            fs_type=UNKNOWN,
+            size_bytes=size_bytes,
+            free_bytes=free_bytes,
+            reason=f"this operating system has no {_MOUNTS}",
+        )
     # Optional fields end at a lone hyphen, as proc_pid_mountinfo(5) says.
     before, _, after = line.partition(" - ")
     fields = before.split()
@@ -64,16 +82,15 @@ def filesystem_of(path: Path) -> Filesystem:
         fs_type=fs_type,
         device=_without_host(source),
         options=tuple(o for o in dict.fromkeys(options) if o.partition("=")[0] in _OPTIONS),
-        size_bytes=space.f_frsize * space.f_blocks,
-        # Not f_bfree, which counts the blocks that are kept for root.
-        free_bytes=space.f_frsize * space.f_bavail,
+        size_bytes=size_bytes,
+        free_bytes=free_bytes,
         read_ahead_bytes=int(read_ahead_kib) * 1024 if read_ahead_kib.isdigit() else None,
         rotational={"0": False, "1": True}.get(_queue(number, "rotational")),
         scheduler=_chosen(_queue(number, "scheduler")),
     )
 
 
-def _mount_line(existing: Path) -> str:
+def _mount_line(existing: Path, mounts: str) -> str:
     # The kernel tells the mount of an open file, and O_PATH opens even one that may not be read.
     descriptor = os.open(existing, os.O_PATH | os.O_CLOEXEC)
     try:
@@ -81,8 +98,7 @@ def _mount_line(existing: Path) -> str:
     finally:
         os.close(descriptor)
     mount_id = next(line.split()[1] for line in info.splitlines() if line.startswith("mnt_id:"))
-    table = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
-    for line in table.splitlines():
+    for line in mounts.splitlines():
         if line.split(" ", 1)[0] == mount_id:
             return line
     raise OSError(0, "the mount is not in this process's table of mounts")

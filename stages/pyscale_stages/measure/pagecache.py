@@ -212,6 +212,8 @@ def _sampled_if_unknown(file: _OpenFile) -> Residency:
 
 
 def _drop(file: _OpenFile) -> None:
+    if reason := kernel.TELLS_NOTHING:
+        raise _Unusable(reason)
     try:
         # The kernel drops clean pages alone.
         os.fsync(file.descriptor)

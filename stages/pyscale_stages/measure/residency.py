@@ -11,6 +11,12 @@ from pathlib import Path
 
 from pyscale_stages.measure.cgroups import kernel_text
 
+TELLS_NOTHING = (
+    ""
+    if hasattr(os, "posix_fadvise")
+    else "this operating system does not tell which files it keeps in memory, and evicts none"
+)
+"""Why nothing is known of the page cache, as on macOS."""
 PAGE_BYTES = mmap.PAGESIZE
 SAMPLED_PAGES = 64
 _CACHESTAT = 451  # The same number on every architecture that Linux added it to, but Alpha.
@@ -65,6 +71,8 @@ def _libc() -> ctypes.CDLL:
 
 def filesystem_magic(descriptor: int) -> int:
     """Magic number of the file system that holds an open file, by fstatfs(2)."""
+    if TELLS_NOTHING:
+        return 0
     # The first field is the magic; the rest of the structure differs between architectures.
     buffer = (ctypes.c_long * 64)()
     if _libc().fstatfs(descriptor, ctypes.byref(buffer)) != 0:
@@ -80,6 +88,8 @@ def own_cache(magic: int) -> str | None:
 
 def unseen(magic: int, device: int) -> str | None:
     """Say what beside the page cache, or below it, may hold a file in this node's memory unseen."""
+    if TELLS_NOTHING:
+        return TELLS_NOTHING
     if magic == _FUSE:
         return "a FUSE file system's daemon may keep the file in memory where no call shows it"
     if os.major(device) == _LOOP_MAJOR:

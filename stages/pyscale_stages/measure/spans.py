@@ -37,8 +37,8 @@ class SpanRecorder:
         self._spans: list[Span] = []
         self._open: list[Phase] = []
         self._since = main_monotonic_s
-        process_start = process_start_monotonic_s()
-        spawned = float(os.environ.get(SPAWN_VARIABLE, process_start))
+        told_spawn = os.environ.get(SPAWN_VARIABLE)
+        spawned = process_start_monotonic_s() if told_spawn is None else float(told_spawn)
         self.start_monotonic_s = spawned
         self.unmeasured_cpu_s = 0.0
         """Processor time of this process in blocks that do not count."""
@@ -46,7 +46,7 @@ class SpanRecorder:
         if os.environ.get(CONTAINER_VARIABLE):
             # Where the runscript does not tell, the interpreter begins with its process.
             told = os.environ.get(PYTHON_VARIABLE)
-            began = process_start if told is None else _monotonic_s(float(told))
+            began = process_start_monotonic_s() if told is None else _monotonic_s(float(told))
             python_from = max(spawned, began)
             self.add("container_start", spawned, python_from)
         self.add("python_start", python_from, main_monotonic_s)
@@ -111,6 +111,11 @@ class SpanRecorder:
 
 def process_start_monotonic_s() -> float:
     """Start of this process on the monotonic clock, to the kernel's 10 ms."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        # As on macOS, which tells the start of a process by the clock of the wall.
+        import psutil
+
+        return time.monotonic() - (time.time() - psutil.Process().create_time())
     with open("/proc/self/stat", encoding="ascii") as stat:  # noqa: PTH123 - /proc, no Path needed
         # The second field is the command in parentheses and may hold blanks.
         fields = stat.read().rpartition(")")[2].split()

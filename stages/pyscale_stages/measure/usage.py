@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import sys
 import threading
 from pathlib import Path
 from statistics import fmean
@@ -143,4 +144,6 @@ def peak_rss_bytes() -> int:
     for line in kernel_text(Path("/proc/self/status")).splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # macOS tells bytes, others KiB.
+    return peak if sys.platform == "darwin" else peak * 1024

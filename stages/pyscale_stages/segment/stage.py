@@ -162,7 +162,7 @@ STAGE = Stage(
     merge=merge,
     check=later("segment.agreement", "check"),
     method=method,
-    resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
+    resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
     extra="segment",
     modules=("torch", "cellpose", "cv2", "fastremap"),
     folders=("truth",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import zlib
 from collections.abc import Callable
@@ -145,6 +146,8 @@ def why_not_direct(path: Path) -> str:
     fs_type = filesystem_of(path).fs_type
     if fs_type in IN_MEMORY:
         return f"{fs_type} keeps its files in memory, so there is no cache to bypass"
+    if not hasattr(os, "O_DIRECT"):
+        return "this operating system has no O_DIRECT"
     try:
         Reader(ALIGNMENT_BYTES, direct=True).pick([path], [Piece(0, 0, 1)])
     except FileNotFoundError:

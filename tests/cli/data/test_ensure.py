@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import tifffile
 
 from datamirror import MADE_MOVIE, MADE_SLIDES, registry_of, row
 from pyscale.data.ensure import find_movie
@@ -39,6 +40,15 @@ def test_a_real_movie_is_fetched_and_its_frames_counted(find, shared_data, name,
     assert found.truth is None
     assert found.own_truth == (found.movie if name == "hela-tracking" else None)
     assert found.movie.exists()
+
+
+def test_the_single_image_of_a_published_benchmark_is_a_movie_of_one_frame(find, tmp_path):
+    folder = tmp_path / "mirror" / "cell-00505"
+    folder.mkdir(parents=True)
+    pixels = np.arange(96 * 80, dtype=np.uint16).reshape(96, 80)
+    tifffile.imwrite(folder / "cell_00505_neur_ips_2160.tif", pixels)
+    found = find("cell-00505", mirror=str(folder.parent), suite="device")
+    assert (found.frames, found.shape_yx, found.truth) == (1, (96, 80), None)
 
 
 def test_a_synthetic_movie_brings_its_truth_which_alone_holds_labels(find, make_own):

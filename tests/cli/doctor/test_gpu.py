@@ -1,5 +1,6 @@
 """A GPU that is asked for and is not there is a problem, with the way to one."""
 
+import platform
 import sys
 
 import pytest
@@ -19,6 +20,15 @@ def test_a_machine_without_gpu_says_where_to_run(plan):
     (found,) = devices(plan("pipeline", device="cuda"))
     assert (found.code, found.status) == ("gpu.device", "problem")
     assert "in a container with --nv" in found.do
+
+
+@pytest.mark.parametrize(("system", "status"), [("darwin", "ok"), ("linux", "problem")])
+def test_a_mac_with_apple_silicon_has_mps_and_nothing_else_has(system, status, plan, monkeypatch):
+    asked = plan("pipeline", device="mps")
+    monkeypatch.setattr(platform, "machine", lambda: "arm64")
+    monkeypatch.setattr(sys, "platform", system)
+    (found,) = devices(asked)
+    assert (found.code, found.status) == ("gpu.device", status)
 
 
 @pytest.fixture

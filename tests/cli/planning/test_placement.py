@@ -51,6 +51,11 @@ def test_a_worker_sees_one_gpu_or_as_many_as_it_asks_for(gpus, seen, most_withou
     assert sharing == [workers > most_without_sharing for workers in range(1, 6)]
 
 
+def test_workers_on_a_mac_share_its_gpu():
+    placement = Placement(range(8), 1, ())
+    assert [placement.of(0, workers, "mps").shared for workers in (1, 2)] == [False, True]
+
+
 def test_gpus_that_are_not_there_are_refused():
     with refused(UserError):
         Placement((0,), 1, ("a", "b")).of(0, 1, "cuda", gpus=3)

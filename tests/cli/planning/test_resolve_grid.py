@@ -29,13 +29,18 @@ def test_devices_that_are_absent_are_left_out_with_a_sentence_unless_they_were_a
 ):
     suite = measured_suite(load_suite("device"), settings(), None)
     assert list(suite.stages) == ["segment_224px_cpu"]
-    said = "cuda of the suite device is left out: this machine has no such device"
+    said = "cuda and mps of the suite device are left out: this machine has no such device"
     assert said in capsys.readouterr().err
     asked_for = settings({"device": ["cpu", "cuda"]})
     assert devices(measured_suite(load_suite("device"), asked_for, None)) == ["cpu", "cuda"]
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(resolve_grid, "visible_gpus", lambda: ["GPU-1"])
     assert devices(measured_suite(load_suite("device"), settings(), None)) == ["cpu", "cuda"]
+
+
+def test_a_mac_with_apple_silicon_has_mps(monkeypatch):
+    monkeypatch.setattr(resolve_grid, "is_apple_silicon", lambda: True)
+    assert devices(measured_suite(load_suite("device"), settings(), None)) == ["cpu", "mps"]
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,12 @@ def with_value(value, dtype):
         ([frames(), frames(shape=(9, 12))], {}),
         ([frames(), frames(np.float64)], {}),
         ([frames()], {"kernel_cache": "shared"}),
+        ([frames()], {"device": "mps"}),
         ([frames()], {"device": "cuda", "backend": "numpy"}),
     ],
     ids=[
         *("negative", "empty", "mask", "other frames", "another size", "floats"),
-        *("value", "backend"),
+        *("value", "device", "backend"),
     ],
 )
 def test_no_labels_two_movies_that_differ_and_a_wrong_task_are_refused(

@@ -102,6 +102,13 @@ def test_a_kernel_without_accounting_leaves_none(monkeypatch):
     assert (used.read_bytes, used.write_bytes, used.storage_read_bytes) == (None, None, None)
 
 
+def test_macos_tells_peak_memory_in_bytes(monkeypatch):
+    monkeypatch.setattr(usage, "kernel_text", lambda _file: "")
+    in_kib = usage.peak_rss_bytes()
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert usage.peak_rss_bytes() < in_kib / 512
+
+
 def test_peak_memory_counts_what_was_freed_again():
     small = used_by("pass")["peak_rss_bytes"]
     large = used_by("block = b'x' * (100 << 20); del block")["peak_rss_bytes"]
@@ -205,8 +212,9 @@ def test_without_nvml_the_gpu_counters_are_none_with_a_warning(monkeypatch):
     assert meter.warnings == ("no NVML: pip install nvidia-ml-py",)
 
 
-def test_on_a_processor_no_gpu_is_sampled():
-    meter = UsageMeter(device="cpu")
+@pytest.mark.parametrize("device", ["cpu", "mps"])
+def test_without_an_nvidia_gpu_none_is_sampled(device):
+    meter = UsageMeter(device=device)
     assert "gpu-sampler" not in {thread.name for thread in threading.enumerate()}
     used = meter.stop()
     assert (used.gpu_peak_bytes, used.gpu_mean_utilisation) == (None,) * 2

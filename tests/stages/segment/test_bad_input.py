@@ -56,6 +56,9 @@ def test_weights_that_fit_no_network_are_refused(state, frames, bench, tmp_path)
     bench.refused("run", frames, model=str(weights))
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="an NVIDIA GPU works here")
-def test_a_device_that_does_not_work_is_refused(frames, bench):
-    bench.refused("run", frames, device="cuda")
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_a_device_that_does_not_work_is_refused(device, frames, bench):
+    usable = torch.cuda.is_available() if device == "cuda" else torch.backends.mps.is_available()
+    if usable:
+        pytest.skip(f"{device} works here: nothing to refuse")
+    bench.refused("run", frames, device=device)

@@ -23,6 +23,7 @@ SIDE_PX, MOST_PX = 288, 512
 MOST_BYTES = 60_000
 """Of one picture: three stay below 200 kB in base64 too."""
 OUTLINE = (255, 176, 0)
+LETTER_PX = 9
 DARK, BRIGHT = 1.0, 99.8
 """Percentiles of pixels that are drawn black and white."""
 
@@ -44,12 +45,20 @@ class Pictures(Record):
     about: str = Field(description="Which frame, and which part of it")
 
 
+def middle(image: Array, shape_yx: Sequence[int]) -> Array:
+    """Cut the middle out of an image, of a height and width."""
+    (top, high), (left, wide) = (
+        ((size - own) // 2, own) for size, own in zip(image.shape[-2:], shape_yx, strict=True)
+    )
+    return image[..., top : top + high, left : left + wide]
+
+
 class View:
     """The middle of a frame, as large as a picture shows it."""
 
-    def __init__(self, shape_yx: Sequence[int]) -> None:
+    def __init__(self, shape_yx: Sequence[int], most_px: int = MOST_PX) -> None:
         """Choose the part of images of this shape."""
-        self.high, self.wide = (min(MOST_PX, size) for size in shape_yx[-2:])
+        self.high, self.wide = (min(most_px, size) for size in shape_yx[-2:])
         self.top, self.left = (
             (size - own) // 2
             for size, own in zip(shape_yx[-2:], (self.high, self.wide), strict=True)
@@ -64,8 +73,7 @@ class View:
 
     def part(self, image: Array) -> Array:
         """Cut the part out."""
-        rows = slice(self.top, self.top + self.high)
-        return image[..., rows, self.left : self.left + self.wide]
+        return middle(image, (self.high, self.wide))
 
     def place(self, y_px: float, x_px: float) -> tuple[float, float]:
         """Place of a point of the frame in the picture, x first."""
@@ -100,6 +108,31 @@ def outlined(below: Image.Image, labels: Array, view: View) -> Image.Image:
     drawn = np.asarray(below).copy()
     drawn[edge] = OUTLINE
     return Image.fromarray(drawn)
+
+
+def cropped(frame: Array, sides_px: Sequence[int]) -> Image.Image:
+    """Draw a whole frame, and over it square crops of its middle with their sides in px."""
+    from PIL import ImageDraw, ImageFont
+
+    height, width = frame.shape[-2:]
+    view = View(frame.shape, max(height, width))
+    drawn = frame_picture(frame, view)
+    pen, font = ImageDraw.Draw(drawn), ImageFont.load_default(LETTER_PX)
+    corners = {
+        side: [view.scale * ((size - side) // 2) for size in (height, width)]
+        for side in sorted(sides_px, reverse=True)
+    }
+    for side, (top, left) in corners.items():
+        far = view.scale * side - 1
+        pen.rectangle((left, top, left + far, top + far), outline=OUTLINE)
+    free = 0.0
+    for side, (top, left) in corners.items():
+        # A number that would lie on that of a larger crop is left out.
+        if top >= free:
+            place = (left + 3, top)
+            pen.text(place, str(side), OUTLINE, font, stroke_width=1, stroke_fill=(0, 0, 0))
+            free = top + LETTER_PX
+    return drawn
 
 
 def tracked(below: Image.Image, tracks: Sequence[Array], view: View) -> Image.Image:

@@ -12,6 +12,7 @@ from pyscale.report.page.pictures import (
     OUTLINE,
     SIDE_PX,
     View,
+    cropped,
     encoded,
     frame_picture,
     outlined,
@@ -48,6 +49,28 @@ def test_an_outline_lies_on_the_edge_of_its_label_and_nowhere_else():
     assert {rows.min(), columns.min()} == {96}
     assert {rows.max(), columns.max()} == {192}
     assert not (drawn[100:190, 100:190] == OUTLINE).all(axis=-1).any()
+
+
+def test_crops_are_squares_of_the_middle_of_the_whole_frame():
+    drawn = np.asarray(cropped(np.zeros((576, 1152)), [288, 96]))
+    assert drawn.shape[:2] == (SIDE_PX // 2, SIDE_PX)
+    inked = (drawn == OUTLINE).all(axis=-1)
+    # Four pixels of the frame are one of the picture.
+    for side, top, left in ((72, 36, 108), (24, 60, 132)):
+        assert inked[top : top + side, left + side - 1].all()
+        assert inked[top + side - 1, left : left + side].all()
+    # Numbers stand within their crop, and nothing beside.
+    assert drawn[37:46, 109:131].any()
+    assert not drawn[:, :108].any()
+
+
+def test_numbers_of_crops_that_lie_close_are_left_out():
+    sizes = [(288,), (288, 284)]
+    close, closer = (np.asarray(cropped(np.zeros((288, 288)), sides))[:20] for sides in sizes)
+    changed = (close != closer).any(axis=-1)
+    # The second outline, and no number below it.
+    assert changed[2, 20:286].all()
+    assert not changed[12:, 3:280].any()
 
 
 def test_a_track_is_drawn_from_point_to_point():
