@@ -20,7 +20,7 @@ from typing import Any, Literal
 import polars as pl
 
 from pyscale.analysis.grid.findings import grid_findings_of_table
-from pyscale.analysis.grid.tablepoints import trials_of_sizes
+from pyscale.analysis.grid.points import trials_of_sizes
 from pyscale.analysis.referencemodel import Loaded
 from pyscale.analysis.walltimes import is_interleaved
 from pyscale.console import talk

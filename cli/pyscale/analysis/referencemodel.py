@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.grid.points import SIZE
-from pyscale.analysis.machine.tests import machine_tests
+from pyscale.analysis.machine.findings import machine_tests
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times

@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.doubts import TIE, flag_codes
-from pyscale.analysis.drift import drifting
+from pyscale.analysis.doubts import TIE, coarse_step, drifting, flag_codes, widened, widened_ratio
 from pyscale.analysis.flags import is_invalid
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block, with_ends
 from pyscale.analysis.losses import (
@@ -23,7 +22,6 @@ from pyscale.analysis.losses import (
 )
 from pyscale.analysis.resource_request import requested_and_used
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, ends_of
-from pyscale.analysis.tabledoubts import coarse_step, widened, widened_ratio
 from pyscale.analysis.warned import codes
 
 _WITH_ENDS = ends_of("speedup", "efficiency", "karp_flatt", "gustafson")

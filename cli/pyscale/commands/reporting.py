@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyscale import api
-from pyscale.analysis.machine.tests import machine_tests
+from pyscale.analysis.machine.findings import machine_tests
 from pyscale.archive.archive import archive
 from pyscale.commands.severalruns import report_several
 from pyscale.console import answer, talk

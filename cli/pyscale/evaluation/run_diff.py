@@ -13,7 +13,7 @@ import polars as pl
 from pyscale.analysis.comparison import comparison, rank_times
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.machine.beside import MachineSide, compared_tests, machines_side_by_side
-from pyscale.analysis.machine.tests import machine_tests, trial_medians
+from pyscale.analysis.machine.findings import machine_tests, trial_medians
 from pyscale.analysis.trials import trial_table
 from pyscale.console import talk
 from pyscale.errors import UserError

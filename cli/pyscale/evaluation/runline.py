@@ -7,9 +7,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyscale.analysis.advice import Choice, Objective
+from pyscale.analysis.advice import ORDER, Choice, Experiment, Objective, experiments
 from pyscale.analysis.causes import Limits
-from pyscale.analysis.experiments import ORDER, Experiment, experiments
 from pyscale.planning.grid import is_of
 from pyscale.planning.gridaxes import AXES_OF_ALL, DEVICE, bare, version_axes
 from pyscale.planning.ownstep import words_for

@@ -12,9 +12,8 @@ import polars as pl
 from pyscale.analysis.findings import PointFindings
 from pyscale.analysis.flags import SENTENCES, flags_of
 from pyscale.analysis.grid.parts import samples
-from pyscale.analysis.grid.points import SIZE, points_of, series_of
-from pyscale.analysis.grid.tablepoints import KINDS
-from pyscale.analysis.machine.tests import machine_tests, process_medians
+from pyscale.analysis.grid.points import KINDS, SIZE, points_of, series_of
+from pyscale.analysis.machine.findings import machine_tests, process_medians
 from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from pyscale.analysis.advice import Aim, choices
-from pyscale.analysis.experiments import experiments
+from pyscale.analysis.advice import Aim, choices, experiments
 from pyscale.analysis.scaling import configurations
 
 # Published wall times by N, and what follows from them by hand: S x E = T0**2 / (N T**2).

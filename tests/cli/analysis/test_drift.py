@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyscale.analysis.drift import drifting
+from pyscale.analysis.doubts import drifting
 
 COUNTS = (1, 2, 4, 8)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from madeupadvice import cause, choice, limits
-from pyscale.analysis.experiments import experiments
+from pyscale.analysis.advice import experiments
 
 
 def found(*limits, repeats=6, frames=None, **changes):

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, wilcoxon
 
-from pyscale.analysis import ranktests
-from pyscale.analysis.ranktests import of_arms, of_blocks
+from pyscale.analysis import judging
+from pyscale.analysis.judging import of_arms, of_blocks
 
 WALLS_S = st.lists(st.floats(0.5, 2), min_size=6, max_size=12)
 
@@ -44,7 +44,7 @@ def test_blocks_have_the_probabilities_of_wilcoxon(blocks, ratio):
 
 def test_of_many_trials_the_normal_law_is_as_good():
     before, after = arms(3, 150, 150)
-    assert 150 * 150 > 150 * 151 / 2 > ranktests.EXACT
+    assert 150 * 150 > 150 * 151 / 2 > judging.EXACT
     slower = [wall_s / 1.03 for wall_s in after]
     exact = mannwhitneyu(slower, before, alternative="greater", method="exact").pvalue
     assert of_arms(before, after).p_above(1.03) == pytest.approx(exact, rel=0.02)
@@ -92,7 +92,7 @@ def test_arms_of_very_many_trials_are_thinned_to_what_fits_into_memory():
     random = np.random.default_rng(7)
     base, new = random.lognormal(0, 0.1, (2, 50_000))
     test = of_arms(base.tolist(), (1.02 * new).tolist())
-    assert len(test.ratios) == ranktests.MOST_TRIALS**2
+    assert len(test.ratios) == judging.MOST_TRIALS**2
     ends = test.interval(0.05)
     assert ends.low < 1.02 < ends.high
     assert ends.high / ends.low < 1.02

@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 from atleastone import some
+from pyscale.analysis.comparison import Side, stages_beside, times_side_by_side
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.sidebyside import Side, stages_beside, times_side_by_side
 
 
 def side(run, *alike, parts=True):

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.advice import Aim, choices
+from pyscale.analysis.doubts import in_a_row, rounded_to
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.tabledoubts import in_a_row, rounded_to
 from pyscale.analysis.walltimes import trials_from_wall_times
 
 

@@ -9,7 +9,7 @@ from madeuploader import Entry, loading
 from mockexecutor import MockEnd, MockExecutor
 from mockruns import alone, carried_out, carry_out, failing, site, tell_samples
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
-from pyscale.analysis.grid.tablepoints import trials_of_sizes, with_stages
+from pyscale.analysis.grid.points import trials_of_sizes, with_stages
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.app import app

@@ -2,7 +2,7 @@
 
 import shlex
 
-from pyscale.analysis.experiments import Experiment
+from pyscale.analysis.advice import Experiment
 from pyscale.evaluation.runline import repeat_line, run_line, suite_argument
 from pyscale.planning.resolve_grid import measured_suite
 from pyscale.planning.runsettings import axes_asked_for, settings_for

@@ -6,7 +6,7 @@ from pyscale.data.registry import load_registry
 from pyscale.errors import UserError
 from pyscale.planning.suite import load_suite, suite_names
 from pyscale.resources import shipped
-from pyscale.validation.expected import (
+from pyscale.validation.judging import (
     expected_file,
     load_expected,
     read_expected,

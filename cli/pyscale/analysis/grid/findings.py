@@ -9,11 +9,9 @@ from typing import ClassVar
 import polars as pl
 
 from pyscale.analysis.findings import PointFindings
-from pyscale.analysis.grid.crossover import Ceiling, Win, ceilings, wins
 from pyscale.analysis.grid.parts import PART_SCHEMA, call_parts, samples, unaided
-from pyscale.analysis.grid.points import SIZE, grid_points, points_of
-from pyscale.analysis.grid.tablepoints import points_of_table
-from pyscale.analysis.grid.versus import ratios
+from pyscale.analysis.grid.points import SIZE, grid_points, points_of, points_of_table
+from pyscale.analysis.grid.ratios import Ceiling, Win, ceilings, ratios, wins
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from pyscale.report.drawnrows import (
 from pyscale.report.grid.sweep import Sweep, ratio_title, sweeps
 from pyscale.report.machine.bench import label
 from pyscale.report.palette import CALL_PARTS, colour
-from pyscale.report.ranks.reconstructtables import NAMES
+from pyscale.report.ranks.reconstruct import NAMES
 from pyscale.report.results import Results
 from pyscale.wording import phase
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.grid.findings import grid_findings_of_table
-from pyscale.analysis.grid.tablepoints import device_of, trials_of_sizes
+from pyscale.analysis.grid.points import device_of, trials_of_sizes
 from pyscale.analysis.scaling import configurations
 
 

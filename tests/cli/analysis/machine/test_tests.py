@@ -3,8 +3,7 @@
 import polars as pl
 import pytest
 
-from pyscale.analysis.machine.findings import machine_findings
-from pyscale.analysis.machine.tests import TEST_SCHEMA, machine_tests
+from pyscale.analysis.machine.findings import TEST_SCHEMA, machine_findings, machine_tests
 from pyscale.store.tables import timing_schema
 
 SIX = (4.0, 2.0, 8.0, 5.0, 10.0, 1.0)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyscale.analysis.ranks.pareto import with_front
+from pyscale.analysis.ranks.loader import with_front
 
 # Whole numbers: ties are frequent, which is what goes wrong.
 POINTS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=12)
