@@ -69,10 +69,6 @@ class ReconstructFindings(PointFindings):
 
     scaling: pl.DataFrame
     """One row a component of an entry at one N."""
-    largest: pl.DataFrame
-    """One row for each N of the entries of a `family` that have the same `problem`: `largest_px` is
-    the largest size of which a trial was complete, `exhausted_px` the smallest of which memory ran
-    out; either is null where there was none."""
     knees: tuple[Knee, ...]
     """One for each entry of which a trial counts, in the order of the suite."""
 
@@ -93,7 +89,6 @@ def reconstruct_findings(
     return ReconstructFindings(
         points=reconstruct_points(trials),
         scaling=scaling,
-        largest=largest_sizes(trials),
         knees=knees(scaling),
     )
 
@@ -240,20 +235,3 @@ def _flags(trials: pl.DataFrame, entry: pl.DataFrame, times_s: Sequence[float]) 
         "not-compared": gate == NOT_COMPARED,
     }
     return ",".join(raised(doubts))
-
-
-def largest_sizes(trials: pl.DataFrame) -> pl.DataFrame:
-    """Find the largest size that ran, also on a retry, and the smallest of which memory ran out."""
-    size = pl.col("size_px")
-    families = trials.select("family", "problem").unique(maintain_order=True)
-    found = (
-        trials.group_by("family", "problem", "workers")
-        .agg(
-            size.filter("complete").max().alias("largest_px"),
-            size.filter("exhausted").min().alias("exhausted_px"),
-        )
-        .sort("workers")
-    )
-    return families.join(
-        found, on=["family", "problem"], how="left", maintain_order="left_right", nulls_equal=True
-    )

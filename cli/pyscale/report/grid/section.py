@@ -53,6 +53,7 @@ def section(results: Results) -> Section | None:
     processes = [one for one in curves(results.configurations) if one.key["stage"] in points]
     titles = {_title(sweep) for sweep in found}
     told = [(sweep, _answers(sweep)) for sweep in found]
+    sizes = by_size(found)
     calls = dict.fromkeys(f"Time of a call: {sweep.call}." for sweep in found)
     return Section(
         kind="grid",
@@ -71,7 +72,7 @@ def section(results: Results) -> Section | None:
         ),
         blocks=(
             Block(
-                tables=there(by_size(found), call_parts(found), agreement(found)),
+                tables=there(sizes, call_parts(found), agreement(found)),
                 note=" ".join(calls),
             ),
             *(
@@ -86,7 +87,7 @@ def section(results: Results) -> Section | None:
                 is_on_page_alone=True,
             ),
         ),
-        short=there(short(found)),
+        short=there(sizes and sizes.in_short(LEFT_OUT)),
         narrow=4,
         figures=("sizeratio", "sizetime", "callparts"),
         scales=("log", "linear"),
@@ -208,22 +209,9 @@ def not_compared(sweep: Sweep) -> str | None:
     return f"Only the {only} was measured. To compare with {other}, use {command}."
 
 
+LEFT_OUT = {"Trials", "Building the model (s)", "Device memory (GiB)", "Flags", "Warnings"}
+"""Columns that a terminal has no room for."""
 PUBLISHED = "Building the model and a call, mean +/- SD over calls"
-
-
-def short(found: Sequence[Sweep]) -> Table | None:
-    """Lay out the columns that a terminal has room for."""
-    size, _ = _which(found)
-    columns: Columns = [
-        numbers("px", size[1]),
-        words("on", lambda row: f"{_line(row)}{' !' * bool(row['result_doubted'])}"),
-        numbers("a call s", lambda row: POINTS.interval_cell(row, f"{row['sweep'].measure}_s")),
-        numbers("times\nas fast", _ratio),
-        numbers("mega-\npixels/s", POINTS.plain("throughput_mp_s")),
-        numbers("first\ncall s", POINTS.plain("first_s")),
-        numbers("AP at\nIoU 0.5", POINTS.plain("beside_ap_iou50", score)),
-    ]
-    return laid_out("", _points(found), columns, head="stage")
 
 
 def by_size(found: Sequence[Sweep]) -> Table | None:

@@ -29,7 +29,7 @@ from pyscale.report.page.values import (
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, beside, doubts_of, there
 from pyscale.report.sentences import failed, named, places, told_doubts, trials_of
-from pyscale.wording import ABSENT, few, gib, grouped, listing, number, percent
+from pyscale.wording import ABSENT, few, grouped, listing, number, percent
 from pyscale_stages.loader.params import SHIPPED
 from pyscale_stages.loading import Loading
 from pyscale_stages.wording import plural
@@ -49,6 +49,16 @@ DELIVERED = {
     "unknown": "have no checksum in common: whether they delivered the same patches is unknown",
 }
 """Sentences on factories with equal settings, by the verdict on their patches."""
+LEFT_OUT = {
+    "Trials",
+    "Aggregate",
+    "Slowest rank",
+    "Behind",
+    "Page cache",
+    "Doubts",
+    "Distance (px)",
+}
+"""Columns that a terminal has no room for."""
 MOST_RANKS = 24
 """More rows of ranks are left to the CSV and the page."""
 
@@ -64,6 +74,7 @@ def section(results: Results) -> Section | None:
     every_rank = named(findings.ranks.filter(findings.ranks["workers"] > 1).to_dicts(), names)
     of_trials = flags_of_trials(configurations, [chosen["stage"]] if chosen else [])
     rows = named(points, names)
+    first_table = rates(rows)
     first, fewer = _answers(findings, points, names)
     return Section(
         kind=findings.kind,
@@ -76,14 +87,14 @@ def section(results: Results) -> Section | None:
         blocks=(
             Block(
                 said=(*fewer, *same(points), *_same_patches(findings, names)),
-                tables=there(rates(rows), diversity(rows, findings.keep), waits(rows)),
+                tables=there(first_table, diversity(rows, findings.keep), waits(rows)),
             ),
             Block(
                 folded=there(of_ranks(every_rank)),
                 is_on_page_alone=len(every_rank) > MOST_RANKS,
             ),
         ),
-        short=there(short(rows)),
+        short=there(first_table and first_table.in_short(LEFT_OUT)),
         narrow=3,
         advises=True,
         note="N: ranks, processes that load at once, each with its own loader processes.",
@@ -226,21 +237,6 @@ def _rate(row: Row) -> Cell:
     if row["patches_per_s"] is None and row["failed"]:
         return ("failed",)
     return LOADER.interval_cell(row, "patches_per_s")
-
-
-def short(rows: Rows) -> Table | None:
-    """Lay out the columns that a terminal has room for."""
-    columns: Columns = [
-        numbers("N", LOADER.plain("workers", str)),
-        numbers("patches/s\n[95 %]", _rate),
-        numbers("inferred", LOADER.plain("inferred_per_s")),
-        numbers("wait p99\nms", LOADER.plain("wait_p99_s", WAYS["ms"])),
-        numbers("memory\nGiB", LOADER.plain("pss_bytes", gib)),
-        numbers("storage\nkB/patch", LOADER.plain("storage_read_bytes_per_patch", WAYS["kB"])),
-        numbers("effective\nslides", LOADER.plain("effective_slides")),
-        numbers("feeds", lambda row: (row["feeds"] or ABSENT,)),
-    ]
-    return laid_out("", rows, columns, head="configuration")
 
 
 def rates(rows: Rows) -> Table | None:

@@ -37,6 +37,11 @@ QUESTION = "Which component of the reconstruction scales?"
 VERDICTS = (DIFFERS, NOT_COMPARED, AGREES)
 """On outputs, the worst first."""
 GATES = {"gradient": "gate_gradient", "denoised interior": "gate_interior"}
+LEFT_OUT = {
+    *("Trials", "Work-normalised", "Gradient: efficiency", "Denoiser: efficiency", "Work"),
+    "Doubts",
+}
+"""Columns that a terminal has no room for."""
 NOT_COMPARABLE = (
     " Not comparable: hardware, denoiser and number of iterations differ or are unknown."
 )
@@ -49,13 +54,8 @@ def section(results: Results) -> Section | None:
         return None
     points = images(findings)
     names = {row["stage"]: row["name"] for row in points}
-    shown = (
-        scaling(points),
-        components(points),
-        sharing(points),
-        quality(points),
-        largest(findings.largest.to_dicts(), points),
-    )
+    first = scaling(points)
+    shown = (first, components(points), sharing(points), quality(points))
     return Section(
         kind=findings.kind,
         nav="Reconstruction",
@@ -65,7 +65,7 @@ def section(results: Results) -> Section | None:
         ran=f"reconstruction of {plural(len(names), 'image')} {trials_of(points)}",
         answered=tuple(_answered(points, findings, configurations)),
         blocks=(Block(tables=there(*shown)),),
-        short=there(short(points)),
+        short=there(first and first.in_short(LEFT_OUT)),
         narrow=4,
         advises=True,
         note="N: ranks, which share the operators and the tiles of one image.",
@@ -237,22 +237,6 @@ def _speedup(name: str) -> Writer:
     return write
 
 
-def short(points: Sequence[Row]) -> Table | None:
-    """Lay out the columns that a terminal has room for."""
-    columns: Columns = [
-        numbers("N", OF.plain("workers", str)),
-        numbers("iteration\nms [95 %]", _iteration),
-        numbers("speedup", _component(TOTAL, "speedup")),
-        numbers("effi-\nciency", _component(TOTAL, "efficiency")),
-        numbers("per\nwork", _component(TOTAL, "normalised_efficiency")),
-        numbers("gradient\nspeedup", _component("gradient", "speedup")),
-        numbers("denoiser\nspeedup", _component("denoiser", "speedup")),
-        numbers("collec-\ntives", OF.of_several("collectives_share", percent)),
-        numbers("bar-\nriers", OF.of_several("barrier_share", percent)),
-    ]
-    return laid_out("", _named(points), columns, head="image")
-
-
 def _named(points: Sequence[Row]) -> list[tuple[str, Row]]:
     return [(row["name"], row) for row in points]
 
@@ -335,34 +319,6 @@ def quality(points: Sequence[Row]) -> Table | None:
             told |= {f"{signal}_drift_db": None for signal in SIGNALS}
         rows.append((name, row | told))
     return laid_out("Agreement and quality", rows, columns, head=HEAD)
-
-
-def largest(rows: Sequence[Row], points: Sequence[Row]) -> Table | None:
-    """Sizes that fit each number of ranks, where several sizes of a problem were reconstructed."""
-    sizes = {(row["problem"], row["size_px"]) for row in points}
-    problems = [name for name, _ in sizes]
-    shown = [
-        row for row in rows if problems.count(row["problem"]) > 1 or row["exhausted_px"] is not None
-    ]
-    names = ("family", "problem", "workers", "size_px")
-    at = {tuple(row[name] for name in names): row for row in points}
-
-    def written(column: str, *sizes: str) -> Writer:
-        def write(row: Row) -> Cell:
-            size = next((row[name] for name in sizes if row[name] is not None), None)
-            point = at.get((row["family"], row["problem"], row["workers"], size))
-            return (ABSENT,) if point is None else OF.cell(point, column, str)
-
-        return write
-
-    ran, ran_out = written("size_px", "largest_px"), written("size_px", "exhausted_px")
-    columns: Columns = [
-        OF.column("workers", written("workers", "largest_px", "exhausted_px")),
-        numbers("Largest that ran (px)", ran, "Length of the largest image with a time"),
-        numbers("Out of memory (px)", ran_out, "Smallest image that ran out of memory"),
-    ]
-    found = [(problem(row["problem"]), row) for row in shown]
-    return laid_out("Largest image that fits", found, columns, head="Problem")
 
 
 def published(title: str, rows: Sequence[Row], points: Sequence[Row]) -> Table | None:

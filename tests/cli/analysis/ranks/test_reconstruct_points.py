@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from madeupreconstruct import ENTRIES, GIB, Entry, reconstruction
-from pyscale.analysis.ranks.reconstruct import largest_sizes, reconstruct_points, reconstruct_trials
+from madeupreconstruct import ENTRIES, GIB, reconstruction
+from pyscale.analysis.ranks.reconstruct import reconstruct_points, reconstruct_trials
 
 DEBLUR = ENTRIES[0]
 
@@ -53,16 +53,3 @@ def test_a_trial_that_takes_longer_counts_for_more_in_a_share():
     )
     share = two_ranks(**longer)["barrier_share"]
     assert share == pytest.approx(waited_s / (6 * usual + waited_s), rel=1e-3)
-
-
-def test_the_smallest_size_that_memory_did_not_hold_is_told():
-    entries = [
-        Entry(f"deblur_{size_px}", size_px=size_px, fits_from=fits_from)
-        for size_px, fits_from in ((2048, 4), (256, 1), (1024, 2), (512, 1))
-    ]
-    # One that failed for another reason neither fits nor exhausts memory.
-    entries.append(Entry("broken", size_px=4096, error="a disk is full"))
-    largest = largest_sizes(reconstruct_trials(reconstruction(entries, repeats=1)))
-    assert largest["workers"].to_list() == [1, 2, 4, 8]
-    assert largest["largest_px"].to_list() == [512, 1024, 2048, 2048]
-    assert largest["exhausted_px"].to_list() == [1024, 2048, None, None]
