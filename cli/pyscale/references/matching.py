@@ -11,8 +11,8 @@ import polars as pl
 
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.beside import device_names
-from pyscale.analysis.ranks.components import COMPUTED, TOTAL
 from pyscale.analysis.ranks.loader import SETTINGS
+from pyscale.analysis.ranks.reconstruct import COMPUTED, TOTAL
 from pyscale.analysis.referencemodel import GPUS, NUM_WORKERS, WORKERS, Loaded, Referred
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 

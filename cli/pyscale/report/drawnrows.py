@@ -7,9 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.ranks.components import TOTAL
 from pyscale.analysis.ranks.loader import LoaderFindings
-from pyscale.analysis.ranks.reconstruct import ReconstructFindings
+from pyscale.analysis.ranks.reconstruct import TOTAL, ReconstructFindings
 from pyscale.report.curves import Curve
 from pyscale.report.grid.sweep import Sweep
 from pyscale.report.ranks.loader import in_short, names_of, varied_in

@@ -11,7 +11,7 @@ from mockruns import alone, carried_out, carry_out, failing, site, tell_samples
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.grid.points import trials_of_sizes, with_stages
 from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.analysis.ranks.findings import rank_findings
+from pyscale.analysis.ranks.loader import loader_findings
 from pyscale.app import app
 from pyscale.evaluation.results import analysed, how_held, results_of, stages_of
 from pyscale.measuring.benchmark import benchmark
@@ -197,7 +197,7 @@ def test_wall_times_of_ranks_have_no_speedup(make, tmp_path):
     _, results = benchmark(run, MockExecutor(lambda *_: MockEnd(wall_s=2.0)), lambda _event: None)
     own = loading([Entry("register_denoise", 500.0, 4.0)])
     apart = analysed(
-        results.trials, results.context, kinds=rank_findings(own, pl.DataFrame(), keep=0.5)
+        results.trials, results.context, kinds=[loader_findings(own, keep=0.5)]
     ).configurations
     assert results.configurations["speedup"].null_count() == 0
     assert apart["speedup"].null_count() == apart["efficiency"].null_count() == 2

@@ -9,7 +9,7 @@ from typing import Any
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.grid.parts import UNATTRIBUTED
 from pyscale.analysis.machine.findings import FAST, SLOW, MachineFindings
-from pyscale.analysis.ranks.components import TOTAL
+from pyscale.analysis.ranks.reconstruct import TOTAL
 from pyscale.report.charts.chart import Chart, Row
 from pyscale.report.charts.marks import Marks, bars
 from pyscale.report.charts.overworkers import BARS

@@ -209,7 +209,7 @@ def not_compared(sweep: Sweep) -> str | None:
     return f"Only the {only} was measured. To compare with {other}, use {command}."
 
 
-LEFT_OUT = {"Trials", "Building the model (s)", "Device memory (GiB)", "Flags", "Warnings"}
+LEFT_OUT = {"Trials", "Building the model (s)", "Device memory (GiB)", "Flags"}
 """Columns that a terminal has no room for."""
 PUBLISHED = "Building the model and a call, mean +/- SD over calls"
 

@@ -8,8 +8,17 @@ import polars as pl
 
 from pyscale.analysis.flags import flags_of, flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.ranks.components import COMPUTED, OBJECTIVE, TOTAL, WITH_WORK, Knee
-from pyscale.analysis.ranks.reconstruct import AGREES, DIFFERS, NOT_COMPARED, ReconstructFindings
+from pyscale.analysis.ranks.reconstruct import (
+    AGREES,
+    COMPUTED,
+    DIFFERS,
+    NOT_COMPARED,
+    OBJECTIVE,
+    TOTAL,
+    WITH_WORK,
+    Knee,
+    ReconstructFindings,
+)
 from pyscale.analysis.trust import GRAVE, Basis, Trusted, judged
 from pyscale.report import sentences
 from pyscale.report.answered import answers

@@ -3,8 +3,7 @@
 import polars as pl
 import pytest
 
-from pyscale.analysis.grid.findings import grid_findings_of_table
-from pyscale.analysis.grid.ratios import RATIO_SCHEMA, wins
+from pyscale.analysis.grid.findings import RATIO_SCHEMA, grid_findings_of_table, wins
 from pyscale.references.files import read_reference, shipped_folder
 
 LENGTHS_PX = (224, 448, 896, 1344, 2016)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pyscale.analysis.grid.ratios import saturation
+from pyscale.analysis.grid.findings import saturation
 
 LENGTHS_PX = np.array([*range(224, 2017, 224), 2351])
 AREA = LENGTHS_PX**2 / 1e6

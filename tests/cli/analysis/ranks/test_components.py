@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 from madeupreconstruct import ENTRIES, Entry, reconstruction
-from pyscale.analysis.ranks.components import knees
-from pyscale.analysis.ranks.reconstruct import reconstruct_findings
+from pyscale.analysis.ranks.reconstruct import knees, reconstruct_findings
 
 DEBLUR = ENTRIES[0]
 
