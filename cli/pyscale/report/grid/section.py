@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from pyscale.analysis.flags import INVALIDATING
@@ -195,18 +194,10 @@ def not_compared(sweep: Sweep) -> str | None:
     only = listing(values)
     if len(values) > 1:
         return f"No ratio of {only}: no size has timed calls of both."
-    if versus != DEVICE:
-        return f"Only {only} was measured: a ratio needs another value of {versus}."
-    # A table does not name its command.
-    command = "a table with the times of both devices of a machine"
-    if not sweep.is_table:
-        lengths = [json.loads(row["point"]).get("length_px") for row in sweep.points]
-        sizes = ",".join(dict.fromkeys(str(one) for one in lengths if one is not None))
-        these = f" --grid length_px={sizes}" if sizes else ""
-        command = f"`pyscale run {sweep.points[0]['suite']}{these} --device cpu,cuda`"
-    on_cpu = {row["device"] for row in sweep.points} == {"cpu"}
-    other = "a GPU" if on_cpu else "the CPU"
-    return f"Only the {only} was measured. To compare with {other}, use {command}."
+    needed = f"another value of {versus}"
+    if versus == DEVICE:
+        needed = "times of both devices" if sweep.is_table else "`--device cpu,cuda`"
+    return f"Only {only} was measured: a ratio needs {needed}."
 
 
 LEFT_OUT = {"Trials", "Building the model (s)", "Device memory (GiB)", "Flags"}

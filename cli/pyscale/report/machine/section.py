@@ -45,7 +45,7 @@ from pyscale.report.page.values import (
 )
 from pyscale.report.results import Results
 from pyscale.report.section import Answered, Block, Section, doubts_of, there
-from pyscale.wording import ABSENT, grouped, listing, phase, ratio
+from pyscale.wording import ABSENT, grouped, listing, of_each, phase, ratio
 from pyscale_stages.record import SHARES
 from pyscale_stages.wording import plural
 
@@ -136,9 +136,7 @@ def _ran(found: Sequence[Bench]) -> str:
     over = f" on {len(nodes)} nodes" if len(nodes) > 1 else ""
     many = "" if counts == [1] else f", N = {listing(counts)} processes at once"
     repeats = [row["repeats"] for bench in found for row in bench.rows if row["repeats"]]
-    ends = sorted({min(repeats), max(repeats)}) if repeats else []
-    told = f"{' to '.join(map(str, ends))} trial{'s' * (ends != [1])}"
-    each = f", each test in {told}" if ends else ""
+    each = f", {of_each(repeats)}" if repeats else ""
     return f"tests of the machine{over} ({listing(kinds)}{many}){each}"
 
 
@@ -170,12 +168,14 @@ def _told(**known: Any) -> Any:
 
 
 def _known(bench: Bench) -> Row:
-    last = [
-        rows[-1]
-        for name in bench.codecs
-        if name not in UNCODED and (rows := timed(bench.codec(name, "decode")))
-    ]
-    ordered = sorted(last, key=lambda row: float(row["rate"]))
+    decoded = grouped(
+        (row["test"], row)
+        for row in timed(bench.of("decompress"))
+        if row["step"] == "decode" and row["test"] not in UNCODED
+    )
+    # Of each codec by the most threads.
+    most = (max(rows, key=itemgetter("at_once")) for rows in decoded.values())
+    ordered = sorted(most, key=lambda row: float(row["rate"]))
     alone = bench.storage(f"{RANDOM}_cold")
     # The GPUs after the first have their answers in the tables alone.
     gpus = [device for device in bench.kernels if device != PROCESSOR]
@@ -255,10 +255,7 @@ CAPTIONS = {"storage": "Storage", "decompress": "Decompression", "kernels": "Com
 
 def whole_tests(bench: Bench) -> tuple[Table, ...]:
     """Every test: a table for each stage, and for each device that computed."""
-    # Reads stand in the order in which they are compared.
-    reads = {id(row): place for place, row in enumerate(bench.reads)}
-    ordered = sorted(bench.rows, key=lambda row: reads.get(id(row), len(reads)))
-    whole = [row for row in ordered if row["whole"]]
+    whole = [row for row in bench.rows if row["whole"]]
     return there(*(_tests(*one) for one in grouped((_caption(row), row) for row in whole).items()))
 
 
