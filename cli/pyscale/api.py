@@ -145,7 +145,7 @@ def run(
     """
     # What measures takes a while to import.
     from pyscale.planning.ownstep import step_asked_for
-    from pyscale.progress.runprogress import RunProgress
+    from pyscale.progress.statusview import RunProgress
     from pyscale.starting import carried_by, created, planned
     from pyscale_stages.command.params import CommandParams
 

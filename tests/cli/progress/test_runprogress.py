@@ -13,7 +13,7 @@ from pyscale.measuring.benchmark import execute
 from pyscale.measuring.pilot import likely_s, trials_left
 from pyscale.planning.sites import load_site
 from pyscale.progress.course import Course
-from pyscale.progress.runprogress import RunProgress
+from pyscale.progress.statusview import RunProgress
 from pyscale.store.journal import Event, Journal
 
 
