@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from pyscale.analysis.drift import drifting
+from pyscale.analysis.doubts import drifting
 
 COUNTS = (1, 2, 4, 8)
 BLOCKS = (6, 10, 20)

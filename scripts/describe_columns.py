@@ -11,17 +11,16 @@ from pathlib import Path
 import polars as pl
 
 from pyscale.analysis.comparison import comparison
+from pyscale.analysis.grid.findings import RATIO_SCHEMA
 from pyscale.analysis.grid.parts import PART_SCHEMA
 from pyscale.analysis.grid.points import POINT_SCHEMA
-from pyscale.analysis.grid.versus import RATIO_SCHEMA
 from pyscale.analysis.losses import loss_table
-from pyscale.analysis.machine.findings import NODE_SCHEMA
-from pyscale.analysis.machine.tests import TEST_SCHEMA
+from pyscale.analysis.machine.findings import NODE_SCHEMA, TEST_SCHEMA
 from pyscale.analysis.measured import POINT_SCHEMA as MEASURE_SCHEMA
-from pyscale.analysis.ranks.components import SCALING_SCHEMA
 from pyscale.analysis.ranks.loader import POINT_SCHEMA as LOADER_SCHEMA
 from pyscale.analysis.ranks.loader import RANK_SCHEMA
 from pyscale.analysis.ranks.reconstruct import POINT_SCHEMA as RECONSTRUCT_SCHEMA
+from pyscale.analysis.ranks.reconstruct import SCALING_SCHEMA
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.schema import Schema
 from pyscale.analysis.spending import with_costs

@@ -18,8 +18,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.provenance import read_provenance
 from pyscale.store.tables import build_tables
-from pyscale.validation.expected import Expected, Installation, expected_file
-from pyscale.validation.judging import measured_of
+from pyscale.validation.judging import Expected, Installation, expected_file, measured_of
 from pyscale_stages.atomic import write_atomically
 
 NO_VERSION = frozenset(["weights_sha256"])

@@ -24,8 +24,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from pyscale.analysis.ranks.findings import rank_findings
-from pyscale.analysis.ranks.loader import SETTINGS
+from pyscale.analysis.ranks.loader import SETTINGS, loader_findings
 from pyscale.store.rows import loading_schema
 from pyscale_stages.loader.stage import LoaderParams
 from runbuilder import RunBuilder, rank_header
@@ -188,7 +187,7 @@ def made_up(entries=ENTRIES, *, ranks=(1, 2), repeats=6, pipeline=False, **told)
     beside = {"import": 2.0, "read": 0.4} if pipeline else None
     run = RunBuilder().of_ranks(entries, ranks, repeats, phases, beside)
     table = loading(entries, ranks=ranks, repeats=repeats, **told)
-    found = rank_findings(table, pl.DataFrame(), keep=KEEP)
+    found = [loader_findings(table, keep=KEEP)]
     return replace(run.results("suite loader, made up"), kinds=found)
 
 

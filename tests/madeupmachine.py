@@ -23,8 +23,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from pyscale.analysis.machine.findings import machine_findings
-from pyscale.analysis.machine.tests import machine_tests
+from pyscale.analysis.machine.findings import machine_findings, machine_tests
 from pyscale.report.cryosparclike import Measured
 from pyscale.store.tables import timing_schema
 from runbuilder import RunBuilder

@@ -26,7 +26,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from pyscale.analysis.ranks.findings import rank_findings
+from pyscale.analysis.ranks.reconstruct import reconstruct_findings
 from pyscale.store.rows import reconstruction_schema
 from pyscale_stages.reconstruct.stage import ReconstructParams
 from runbuilder import RunBuilder, rank_header
@@ -211,5 +211,5 @@ def made_up(entries=ENTRIES, *, ranks=(1, 2, 4, 8), repeats=6, pipeline=False, *
     phases, beside = {"import": 3.0, "compute": 20.0}, {"import": 2.0} if pipeline else None
     run = RunBuilder().of_ranks(entries, ranks, repeats, phases, beside)
     table = reconstruction(entries, ranks=ranks, repeats=repeats, **told)
-    found = rank_findings(pl.DataFrame(), table, keep=1.0)
+    found = [reconstruct_findings(table)]
     return replace(run.results("suite reconstruct, made up"), kinds=found)

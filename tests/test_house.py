@@ -165,7 +165,7 @@ from pyscale.images.catalog import content_sha256
 from pathlib import Path
 from pyscale.references.files import all_references
 from pyscale.resources import shipped
-from pyscale.validation.expected import load_expected
+from pyscale.validation.judging import load_expected
 from pyscale_stages.segment.params import embedded_model
 assert load_settings().repeats == 6
 suites = {name: load_suite(name) for name in suite_names()}

@@ -1,7 +1,6 @@
 """Expected results of two made-up stages, trials that gave them, and what is found of both."""
 
-from pyscale.validation.expected import Expected
-from pyscale.validation.judging import MeasuredEntry, MeasuredTrial, judged
+from pyscale.validation.judging import Expected, MeasuredEntry, MeasuredTrial, judged
 
 SAME, OTHER = "a" * 64, "b" * 64
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import polars as pl
 
 from pyscale.analysis.grid.findings import grid_findings_of_table
-from pyscale.analysis.grid.tablepoints import trials_of_sizes
+from pyscale.analysis.grid.points import trials_of_sizes
 from pyscale.analysis.referencemodel import Loaded
 from pyscale.analysis.walltimes import is_interleaved
 from pyscale.console import talk
@@ -148,7 +148,7 @@ def run(
     """
     # What measures takes a while to import.
     from pyscale.planning.runsettings import step_asked_for
-    from pyscale.progress.runprogress import RunProgress
+    from pyscale.progress.statusview import RunProgress
     from pyscale.starting import carried_by, created, planned
     from pyscale_stages.command.params import CommandParams
 

@@ -26,7 +26,7 @@ from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Listener
 from pyscale.store.lock import written_by_owner_alone
-from pyscale.validation.expected import refuse_other_work
+from pyscale.validation.judging import refuse_other_work
 
 
 def planned(

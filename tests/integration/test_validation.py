@@ -12,7 +12,7 @@ from forkedtasks import forked_tasks
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import RESULT_FILE
 from pyscale.validation import judging
-from pyscale.validation.expected import Expected, expected_file, load_expected
+from pyscale.validation.judging import Expected, expected_file, load_expected
 from renew_validation import renewed
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,6 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.drift import SIZE
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.losses import GROUP
 from pyscale.analysis.workers import CLOCK_TOLERANCE_S
@@ -35,6 +34,8 @@ class Flag(Record):
 
 STRAGGLING = 0.2
 """A slowest rank that is this far below the median of the ranks is a straggler."""
+DRIFT = 0.05
+"""A change over the run, as a fraction of the wall time, below which nothing is said."""
 FROM_MEMORY = 0.01
 """Of what is read, a share from block devices below which memory gave nearly all."""
 MOST_REST = 0.01
@@ -44,7 +45,7 @@ UNEVEN = 0.8
 
 _NUMBERS = {
     "repeats": str(repeats_needed()),
-    "drift": f"{100 * SIZE:g} %",
+    "drift": f"{100 * DRIFT:g} %",
     "from_memory": f"{FROM_MEMORY:.0%}",
     "clock_tolerance": f"{CLOCK_TOLERANCE_S:g} s",
     "straggling": f"{STRAGGLING:.0%}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from statistics import median
 from typing import Any, Literal, NamedTuple
@@ -31,6 +31,18 @@ def with_ends(name: str, value: float | None, interval: Interval | None) -> dict
     """Columns of a number and of the ends of its interval, null where it has none."""
     low, high = (interval.low, interval.high) if interval else (None, None)
     return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+def following(
+    name: str, formula: Callable[[float], float], value: float, interval: Interval | None
+) -> dict[str, float | None]:
+    """Columns of what rises or falls with a number, its ends from those of that number's own."""
+    own = None
+    if interval is not None:
+        # A formula that falls turns the ends round.
+        low, high = sorted(map(formula, interval[:2]))
+        own = Interval(low, high, interval.coverage)
+    return with_ends(name, formula(value), own)
 
 
 def median_with_ends(name: str, values: Sequence[float]) -> dict[str, float | None]:

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.grid.points import SIZE
-from pyscale.analysis.machine.tests import machine_tests
+from pyscale.analysis.machine.findings import machine_tests
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
@@ -132,28 +132,17 @@ class Loaded:
         """What follows from its tests of a machine, as of a run's; None where it has none."""
         if self.reference.sweep != TESTS:
             return None
-        lacking = [pl.lit(None, kind).alias(name) for name, kind in TEST_TABLE.items()]
-        known = set(self.table.columns)
-        table = self.table.with_columns(
-            each for each in lacking if each.meta.output_name() not in known
-        )
-        kind = pl.col("stage").replace_strict(
-            self.reference.stages, default=None, return_dtype=TEXT
-        )
+        known = self.table.with_columns(
+            pl.lit(None, kind).alias(name)
+            for name, kind in TEST_TABLE.items()
+            if name not in self.table.columns
+        ).with_columns(pl.col(name).fill_null(usual) for name, usual in STANDARD.items())
+        kinds = self.reference.stages
         return machine_tests(
-            table.with_columns(pl.col(name).fill_null(it) for name, it in STANDARD.items()).select(
-                *(
-                    "stage",
-                    "workers",
-                    "test",
-                    "at_once",
-                    "wall_s",
-                    "amount",
-                    "unit",
-                    "bottleneck",
-                    "cache",
-                ),
-                kind=kind,
+            known.select(
+                *("stage", "workers", "test", "at_once", "wall_s", "amount"),
+                *("unit", "bottleneck", "cache"),
+                kind=pl.col("stage").replace_strict(kinds, default=None, return_dtype=TEXT),
                 task=pl.col("worker").cast(TEXT),
                 trial=pl.col("repeat").cast(TEXT),
                 node=pl.lit(None, TEXT),

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.doubts import TIE, flag_codes
-from pyscale.analysis.drift import drifting
+from pyscale.analysis.doubts import TIE, coarse_step, drifting, flag_codes, widened, widened_ratio
 from pyscale.analysis.flags import is_invalid
-from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block, with_ends
+from pyscale.analysis.intervals import (
+    Interval,
+    following,
+    median_interval,
+    ratio_interval_by_block,
+    with_ends,
+)
 from pyscale.analysis.losses import (
     GROUP,
     CurveWork,
@@ -23,7 +28,6 @@ from pyscale.analysis.losses import (
 )
 from pyscale.analysis.resource_request import requested_and_used
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, ends_of
-from pyscale.analysis.tabledoubts import coarse_step, widened, widened_ratio
 from pyscale.analysis.warned import codes
 
 _WITH_ENDS = ends_of("speedup", "efficiency", "karp_flatt", "gustafson")
@@ -130,7 +134,7 @@ def _row(
         "wall_s_min": timed["wall_s"].min(),
         "wall_s_max": timed["wall_s"].max(),
         **with_ends("speedup", speedup, interval),
-        **_following("efficiency", lambda s: s * base_workers / workers, speedup, interval),
+        **following("efficiency", lambda s: s * base_workers / workers, speedup, interval),
         **factors(here, there, growth=growth),
         "worker_seconds": workers * wall_s,
         "cache_state": "+".join(states) or None,
@@ -161,18 +165,6 @@ def _is_superlinear(row: Mapping[str, Any], own: pl.DataFrame, base_timed: pl.Da
     return bool(least > 1 and row["efficiency"] >= 1 + SUPERLINEAR)
 
 
-def _following(
-    name: str, formula: Callable[[float], float], value: float, interval: Interval | None
-) -> dict[str, float | None]:
-    """Columns of what rises or falls with a number, its ends from those of that number's own."""
-    own = None
-    if interval is not None:
-        # A formula that falls turns the ends round.
-        low, high = sorted(map(formula, interval[:2]))
-        own = Interval(low, high, interval.coverage)
-    return with_ends(name, formula(value), own)
-
-
 def _serial_fraction(
     speedup: float,
     interval: Interval | None,
@@ -187,7 +179,7 @@ def _serial_fraction(
     name, law = (
         ("gustafson", scaled_serial_fraction) if work.kind == "weak" else ("karp_flatt", karp_flatt)
     )
-    return _following(name, lambda own: law(own, workers), speedup, interval)
+    return following(name, lambda own: law(own, workers), speedup, interval)
 
 
 def _median_quality(records: list[str]) -> str:

@@ -23,8 +23,8 @@ from pyscale.planning.plan import Plan
 from pyscale.planning.suite import Suite
 from pyscale.planning.traits import DATA
 from pyscale.processes import wait_until_ended
-from pyscale.progress.runprogress import RunProgress
 from pyscale.progress.status import run_status
+from pyscale.progress.statusview import RunProgress
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.bottomview import learned
 from pyscale.report.quality import missed

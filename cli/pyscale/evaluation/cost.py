@@ -32,11 +32,12 @@ MARGIN_MIN = 5
 
 def money(cost: Holding, prices: Prices) -> float | None:
     """Price of all that is held; None where something of it has none, or its hours are unknown."""
-    charges = (
-        _charge(cost.core_hours, prices.core_hour),
-        _charge(cost.gpu_hours, prices.gpu_hour),
-    )
-    return None if None in charges else sum(filter(None, charges))
+    held = ((cost.core_hours, prices.core_hour), (cost.gpu_hours, prices.gpu_hour))
+    # Nothing held costs nothing, whatever its price.
+    charged = [(hours, price) for hours, price in held if hours != 0]
+    if any(None in one for one in charged):
+        return None
+    return sum((hours or 0) * (price or 0) for hours, price in charged)
 
 
 def prices_of(plan: Plan) -> Prices:
@@ -45,13 +46,6 @@ def prices_of(plan: Plan) -> Prices:
         return site.prices
     # Runs of earlier versions have none.
     return Prices.model_validate(plan.settings.get("prices", {}))
-
-
-def _charge(hours: float | None, price: float | None) -> float | None:
-    """Price of what is held; nothing held costs nothing, whatever its price."""
-    if hours == 0:
-        return 0.0
-    return None if hours is None or price is None else hours * price
 
 
 class Holding(Record):

@@ -18,7 +18,8 @@ from pyscale.analysis.laws import curve_fits
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.machine.findings import machine_findings
 from pyscale.analysis.measured import measured_points, measured_trials
-from pyscale.analysis.ranks.findings import rank_findings
+from pyscale.analysis.ranks.loader import loader_findings
+from pyscale.analysis.ranks.reconstruct import reconstruct_findings
 from pyscale.analysis.referencemodel import Loaded
 from pyscale.analysis.resource_request import request_of
 from pyscale.analysis.scaling import OVER_N, configurations
@@ -162,12 +163,10 @@ def results_of(
         asked={*suite.references, *options.references},
         sizes=sizes.values(),
     )
-    ranks = rank_findings(
-        tables.loading,
-        tables.reconstruction,
-        keep=settings.keep_diversity,
-        count_retried=options.count_retried,
-    )
+    again = options.count_retried
+    loading = loader_findings(tables.loading, keep=settings.keep_diversity, count_retried=again)
+    images = reconstruct_findings(tables.reconstruction, count_retried=again)
+    ranks = [one for one in (images, loading) if one is not None]
     machine = machine_findings(
         tables.timings,
         tables.sources.places,

@@ -13,7 +13,7 @@ import polars as pl
 from pyscale.analysis.comparison import comparison, rank_times
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.machine.beside import MachineSide, compared_tests, machines_side_by_side
-from pyscale.analysis.machine.tests import machine_tests, trial_medians
+from pyscale.analysis.machine.findings import machine_tests, trial_medians
 from pyscale.analysis.trials import trial_table
 from pyscale.console import talk
 from pyscale.errors import UserError
@@ -23,11 +23,11 @@ from pyscale.planning.runfacts import SHA_DIGITS, Difference, Facts, differences
 from pyscale.planning.traits import shares_windows, stands_apart
 from pyscale.references.workid import size_ids_of
 from pyscale.report.comparison import ComparisonContext, OutputComparison, VersionComparison
-from pyscale.report.judged import named
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import RecordError, read_task
+from pyscale.wording import few
 from pyscale_stages.task import WINDOW_FILE
 
 
@@ -77,26 +77,10 @@ class MeasuredRun:
         return own.select(self.trials.columns)
 
     @property
-    def measured(self) -> dict[str, set[tuple[str, int | None]]]:
-        """Names and N of what can be compared, by its kind."""
+    def measured(self) -> set[tuple[str, int | None]]:
+        """Names of what can be compared: entries at each N, and tests of the machine."""
         timed = self.compared_trials.filter("valid").select("stage", "workers")
-        found: dict[str, set[tuple[str, int | None]]] = {"wall times": set(timed.iter_rows())}
-        tests = self.timings["test"].unique(maintain_order=True)
-        found["tests of the machine"] = {(test, None) for test in tests}
-        return {kind: names for kind, names in found.items() if names}
-
-    @property
-    def told(self) -> str:
-        """What it measured, in words."""
-        told = []
-        for kind, names in self.measured.items():
-            rows = [
-                {"name": stage, "workers": workers}
-                for stage, workers in sorted(names)
-                if workers is not None
-            ]
-            told.append(f"{kind} of {named(rows)}" if rows else kind)
-        return "; ".join(told) or "nothing that was timed"
+        return {*timed.iter_rows(), *((test, None) for test in self.timings["test"])}
 
     @property
     def missing(self) -> str | None:
@@ -122,9 +106,12 @@ def refuse_twice(paths: Sequence[Path]) -> None:
 
 def nothing_in_common(base: MeasuredRun, new: MeasuredRun) -> str | None:
     """Say what each of two runs measured, where nothing of it is the same; else None."""
-    if any(base.measured.get(kind, set()) & own for kind, own in new.measured.items()):
+    if base.measured & new.measured:
         return None
-    told = [f"{run.run.plan.run_id} measured {run.told}" for run in (base, new)]
+    told = []
+    for side in (base, new):
+        names = (f"{name} at N = {n}" if n else name for name, n in sorted(side.measured, key=str))
+        told.append(f"{side.run.plan.run_id} measured {few(names) or 'nothing that was timed'}")
     return f"{told[0]}, and {told[1]}, so nothing of the two can be compared"
 
 

@@ -7,10 +7,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyscale.analysis.advice import Choice, Objective
+from pyscale.analysis.advice import ORDER, Choice, Experiment, Objective, experiments
 from pyscale.analysis.causes import Limits
-from pyscale.analysis.experiments import ORDER, Experiment, experiments
-from pyscale.planning.grid import AXES_OF_ALL, DEVICE, bare, version_axes
+from pyscale.planning.grid import AXES_OF_ALL, bare, version_axes
 from pyscale.planning.plan import Plan
 from pyscale.planning.resolve_grid import without_system
 from pyscale.planning.runsettings import ALSO_SETTINGS, parameter_value, words_for

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
-from pyscale.planning.plan import Plan, Trial
+from pyscale.planning.plan import Trial
 from pyscale.processes import started_for
 from pyscale.progress.course import ENDS, Course
 from pyscale.progress.taskstatus import TaskReader, TrialState, TrialStatus
@@ -102,7 +101,8 @@ class StatusReader:
         self._all = all_tasks
         self._tasks = TaskReader(run, None if all_tasks else MOST_TASKS)
         self._unreadable: dict[str, str] = {}
-        self._queue = RunQueue(run.plan) if run.plan.site is not None else None
+        self._queue: Queue | None = None
+        self._asked_s = 0.0
 
     def read(self) -> RunStatus:
         """Where the run stands now."""
@@ -113,9 +113,9 @@ class StatusReader:
         ends = course.ends
         state = _state(self._run, events, course, attended=attended)
         queue = None
-        if self._queue is not None and state not in {"planned", "complete"}:
-            queue = self._queue.now()
         plan = self._run.plan
+        if plan.site is not None and state not in {"planned", "complete"}:
+            queue = self._ask(max(PERIOD_S, plan.site.poll_s))
         allocations = allocation_states(read_allocations(self._run.path).jobs, events, queue)
         ended = all(one.state == "ended" for one in allocations)
         answered = queue is not None and queue.complaint is None
@@ -155,6 +155,17 @@ class StatusReader:
         """Where the run stands now, in a word, without asking Slurm."""
         attended, events = self._attended()
         return _state(self._run, events, Course(events), attended=attended)
+
+    def _ask(self, period_s: float) -> Queue:
+        """What Slurm says, or said less than a period ago."""
+        if self._queue is None or time.monotonic() - self._asked_s > period_s:
+            try:
+                self._queue = Queue(jobs_named(job_name(self._run.plan.run_id)))
+            except SlurmSilent as silent:
+                self._queue = Queue(complaint=str(silent))
+            # The pause begins with the answer, so that a slow controller has it too.
+            self._asked_s = time.monotonic()
+        return self._queue
 
     def _attended(self) -> tuple[bool, Sequence[Event]]:
         """Whether a living pyscale writes the run, and the journal."""
@@ -236,42 +247,6 @@ class Queue:
     jobs: Mapping[str, QueuedJob] = field(default_factory=dict)
     complaint: str | None = None
     """Why it did not answer, where it did not."""
-
-
-class RunQueue:
-    """Asks Slurm of the jobs of a run, and not more often than it should."""
-
-    def __init__(self, plan: Plan) -> None:
-        assert plan.site is not None, "only Slurm is asked"
-        self._name = job_name(plan.run_id)
-        self._period_s = max(PERIOD_S, plan.site.poll_s)
-        self._last: Queue | None = None
-        self._answered_s = 0.0
-        self._question: Future[Queue] | None = None
-        self._thread = ThreadPoolExecutor(1)
-
-    def now(self) -> Queue:
-        """What Slurm says, or said some seconds ago: only the first answer is waited for.
-
-        A controller that does not answer is given many seconds, and tasks are watched meanwhile.
-        """
-        if self._last is None:
-            self._last = self._ask()
-        elif self._question is None and time.monotonic() - self._answered_s > self._period_s:
-            self._question = self._thread.submit(self._ask)
-        elif self._question is not None and self._question.done():
-            self._last = self._question.result()
-            self._question = None
-        return self._last
-
-    def _ask(self) -> Queue:
-        try:
-            return Queue(jobs_named(self._name))
-        except SlurmSilent as silent:
-            return Queue(complaint=str(silent))
-        finally:
-            # The pause begins with the answer, so that a slow controller has it too.
-            self._answered_s = time.monotonic()
 
 
 def allocation_states(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import polars as pl
@@ -77,23 +77,14 @@ def all_references(own: Path | None, on_problem: Problem = talk) -> dict[str, Lo
 
 def read_reference(path: Path) -> Loaded:
     """Read a reference from its TOML and from the CSV beside it."""
-    reference = _described(path)
-    return Loaded(reference, _table(path.with_suffix(".csv"), reference))
-
-
-def _described(path: Path) -> Reference:
     told = told_by("reference", path)
     if "name" in told:
         raise UserError(
             f"the reference {path} is wrong: its file gives it its name, so leave out 'name'"
         )
-    return validated(told | {"name": path.stem}, path)
-
-
-def validated(told: Mapping[str, object], path: Path) -> Reference:
-    """Check what a TOML tells."""
     with problems_told(Reference, f"the reference {path} is wrong: "):
-        return Reference.model_validate(told)
+        reference = Reference.model_validate(told | {"name": path.stem})
+    return Loaded(reference, _table(path.with_suffix(".csv"), reference))
 
 
 def _table(path: Path, reference: Reference) -> pl.DataFrame:

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from pyscale.analysis.findings import PointFindings
-from pyscale.analysis.flags import SENTENCES, flags_of
+from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.grid.parts import samples
-from pyscale.analysis.grid.points import SIZE, points_of, series_of
-from pyscale.analysis.grid.tablepoints import KINDS
-from pyscale.analysis.machine.tests import machine_tests, process_medians
-from pyscale.analysis.ranks.findings import rank_findings
-from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
-from pyscale.analysis.ranks.reconstruct import ReconstructFindings
+from pyscale.analysis.grid.points import KINDS, SIZE, points_of, series_of
+from pyscale.analysis.machine.findings import machine_tests, process_medians
 from pyscale.analysis.referencemodel import (
-    GPUS,
-    NUM_WORKERS,
     TEST_TABLE,
     TESTS,
     WORKERS,
@@ -36,7 +29,6 @@ from pyscale.planning.runfacts import facts
 from pyscale.planning.suite import suite_names
 from pyscale.planning.sweep import Sweep
 from pyscale.planning.traits import stands_apart
-from pyscale.references.matching import COMPONENTS
 from pyscale.references.workid import size_ids_of, work_id_of
 from pyscale.resources import shipped
 from pyscale.store.folder import RunFolder
@@ -110,15 +102,17 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
 
 
 def _of_trials(plan: Plan, tables: Tables) -> _Content:
-    """Take the wall times of a run, or what ranks or calls told of which those say nothing."""
+    """Take the wall times of a run over N, or the times of its calls by device and size."""
+    apart = plan.entries_that(stands_apart)
+    if apart >= {trial.entry for trial in plan.trials}:
+        raise UserError(
+            f"the run {plan.run_id} measured no independent tasks, of which alone a reference is "
+            "made: set such runs side by side with `pyscale report RUN1 RUN2`"
+        )
     trials = trial_table(tables.tasks, tables.spans)
-    trials = trials.filter(~trials["stage"].is_in(plan.entries_that(stands_apart)))
-    # What is advised is no part of a reference, so that any share to keep will do.
-    ranks = rank_findings(tables.loading, tables.reconstruction, keep=1)
-    if trials.is_empty() and ranks:
-        return of_ranks(plan, ranks)
+    trials = trials.filter(~trials["stage"].is_in(apart))
     found, timed = configurations(trials), trials.filter("valid")
-    caveats = tuple(_caveats(plan, found, f"; scaling is {Sweep.of(plan)}"))
+    caveats = tuple(_caveats(plan, found))
     if plan.suite.against == SIZE and (sizes := _of_sizes(plan, tables, trials, caveats)):
         return sizes
     # The mean over its tasks gives the load balance of a trial, merge included.
@@ -182,72 +176,6 @@ def _listed(values: Iterable[Any]) -> str:
     return ", ".join(sorted({str(_pathless(value)) for value in values if value is not None}))
 
 
-def of_ranks(plan: Plan, found: Sequence[PointFindings]) -> _Content:
-    """Take the rates of ranks that load patches, or the speedups of ranks that reconstruct."""
-    match found:
-        case [LoaderFindings() as own]:
-            table = own.points.drop_nulls("inferred_per_s").select(
-                "stage",
-                *(
-                    pl.col(name).map_elements(_pathless, return_dtype=pl.String)
-                    if name in {"factory", "reader"}
-                    else name
-                    for name in SETTINGS
-                ),
-                effective_patches_per_s="inferred_per_s",
-                aggregate_patches_per_s="aggregate_per_s",
-                slowest_patches_per_s="slowest_per_s",
-                in_step_patches_per_s="patches_per_s",
-                peak_rss_mb=pl.col("rss_bytes") / 1e6,
-                repeats="repeats",
-            )
-            sweep, figures, caveat = NUM_WORKERS, RATES_ARE, ALL_LOAD_AS_MUCH
-        case [ReconstructFindings() as own]:
-            table = own.scaling.filter(
-                pl.col("component").is_in(COMPONENTS),
-                pl.col("workers") > pl.col("baseline_workers"),
-                pl.col("speedup").is_not_null(),
-            ).select(
-                "stage",
-                "problem",
-                image_size="size_px",
-                baseline_gpus="baseline_workers",
-                **{GPUS: "workers"},
-                component="component",
-                speedup="speedup",
-                efficiency_pct=100 * pl.col("efficiency"),
-                wall_s="seconds",
-                repeats="repeats",
-            )
-            sweep, figures, caveat = GPUS, SPEEDUPS_ARE, WORK_GROWS
-            if table.is_empty() and own.points["repeats"].sum():
-                raise UserError(
-                    f"the run {plan.run_id} measured reconstruction at one N alone, and a "
-                    "reference of it holds speedups over the fewest ranks: measure at two or more "
-                    "--workers"
-                )
-        case _:
-            stages = {plan.suite.stage_name(entry) for one in found for entry in one.entries}
-            raise UserError(
-                f"the run {plan.run_id} measured {' and '.join(sorted(stages))}, and a reference "
-                "holds the table of one of them: measure each by a suite of its own"
-            )
-    return _Content(sweep, table, figures, (*_caveats(plan, own.points), caveat))
-
-
-RATES_ARE = (
-    "patches per second over all ranks, medians over trials: effective is N times the slowest "
-    "rank, aggregate the sum of ranks, each by itself, in step that of ranks which wait for each "
-    "other;"
-)
-ALL_LOAD_AS_MUCH = "Every rank loads as much as one alone would: rates are compared, not times."
-SPEEDUPS_ARE = (
-    "speedups of an iteration and of its components over baseline_gpus, which are ranks, and "
-    "median times of the slowest rank;"
-)
-WORK_GROWS = "The ranks share one image, and the denoiser's work grows with the margins of tiles."
-
-
 def _of_tests(tables: Tables) -> _Content:
     """Take the tests of a run that measured nothing but the machine, of all nodes as of one."""
     found = machine_tests(tables.timings)
@@ -305,21 +233,20 @@ def _caveats_of_tests(found: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]
             yield is_wrong if code == WRONG else f"{tests}: {sentence}"
 
 
-def _caveats(plan: Plan, table: pl.DataFrame, scaling: str = "") -> Iterator[str]:
+def _caveats(plan: Plan, table: pl.DataFrame) -> Iterator[str]:
     """Say how configurations were measured, and every doubt about them with its places."""
     yield (
         f"{table['repeats'].sum()} of {len(plan.trials)} planned trials were timed, in randomised "
-        f"blocks{scaling}."
+        f"blocks; scaling is {Sweep.of(plan)}."
     )
-    if "cache_state" in table.columns:
-        states = sorted(set(table["cache_state"].drop_nulls()))
-        yield (
-            f"The page cache of the inputs was requested as {plan.settings['cache']} before each "
-            f"trial, and was {' or '.join(states) or 'not checked'}."
-        )
+    states = sorted(set(table["cache_state"].drop_nulls()))
+    yield (
+        f"The page cache of the inputs was requested as {plan.settings['cache']} before each "
+        f"trial, and was {' or '.join(states) or 'not checked'}."
+    )
     rows = table.to_dicts()
     for code, sentence in SENTENCES.items():
-        raised = [(row["stage"], row["workers"]) for row in rows if code in flags_of(row)]
+        raised = [(row["stage"], row["workers"]) for row in rows if code in row["flags"]]
         if raised:
             yield f"{'; '.join(at_each_n(raised))}: {sentence}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -11,8 +11,8 @@ import polars as pl
 
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.beside import device_names
-from pyscale.analysis.ranks.components import COMPUTED, TOTAL
 from pyscale.analysis.ranks.loader import SETTINGS
+from pyscale.analysis.ranks.reconstruct import COMPUTED, TOTAL
 from pyscale.analysis.referencemodel import GPUS, NUM_WORKERS, WORKERS, Loaded, Referred
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 
@@ -37,27 +37,22 @@ def shown_beside(
     ]
 
 
-def _matched(
-    references: Iterable[Loaded],
-    of: Callable[[Loaded], pl.DataFrame | None],
-    own: pl.DataFrame,
-    on: Sequence[str],
-    value: str,
+def _some(
+    found: Iterable[tuple[Loaded, pl.DataFrame | None]],
 ) -> list[Referred[pl.DataFrame]]:
-    """Keep of each reference the rows that match; none of the very measurement reported."""
-    found = []
-    for loaded in references:
-        rows = of(loaded)
-        if rows is not None and not rows.is_empty() and not _is_the_same(rows, own, on, value):
-            found.append(Referred(loaded.reference, rows))
-    return found
+    """References of which a row is left."""
+    return [
+        Referred(loaded.reference, rows)
+        for loaded, rows in found
+        if rows is not None and not rows.is_empty()
+    ]
 
 
-def _is_the_same(beside: pl.DataFrame, own: pl.DataFrame, on: Sequence[str], value: str) -> bool:
-    """Whether all that both have is equal to the last digit: it is the very measurement."""
-    told = beside.drop_nulls(value).select(*on, value)
-    both = told.join(own.select(*on, _own=value).drop_nulls("_own"), on=on, nulls_equal=True)
-    return not both.is_empty() and bool((both[value] == both["_own"]).all())
+def _is_the_same(beside: pl.DataFrame, own: pl.DataFrame, on: Sequence[str]) -> bool:
+    """Whether all times that both have are equal to the last digit: it is the very measurement."""
+    told = beside.drop_nulls("wall_s").select(*on, "wall_s")
+    both = told.join(own.select(*on, _own="wall_s").drop_nulls("_own"), on=on, nulls_equal=True)
+    return not both.is_empty() and bool((both["wall_s"] == both["_own"]).all())
 
 
 def matching(
@@ -85,12 +80,11 @@ def matching(
         for name, label in alike:
             reported = configurations.filter(stage=name)
             curve = measured.filter(stage=label).with_columns(label="stage", stage=pl.lit(name))
-            if _scale_alike(curve, reported):
-                same = _is_the_same(curve, reported, [WORKERS], "wall_s")
-                found += [] if same else [curve]
+            if _scale_alike(curve, reported) and not _is_the_same(curve, reported, [WORKERS]):
+                found.append(curve)
         return pl.concat(found)
 
-    return _matched(references, curves, configurations, ["stage", WORKERS], "wall_s")
+    return _some((loaded, curves(loaded)) for loaded in references)
 
 
 def _scale_alike(one: pl.DataFrame, other: pl.DataFrame) -> bool:
@@ -138,12 +132,13 @@ def matching_tests(
         if measured is None:
             return None
         known = measured.join(kinds, on="test", how="left", maintain_order="left")
-        return _placed(known.with_columns(kind=pl.coalesce("kind", "own_kind"))).join(
+        alike = _placed(known.with_columns(kind=pl.coalesce("kind", "own_kind"))).join(
             own.select(TEST).unique(), on=TEST, how="semi", maintain_order="left"
         )
+        is_own = _is_the_same(alike, own, [*TEST, "at_once", "step"])
+        return None if is_own else alike.select(tests.columns)
 
-    found = _matched(references, same_tests, own, [*TEST, "at_once", "step"], "wall_s")
-    return [Referred(reference, rows.select(tests.columns)) for reference, rows in found]
+    return _some((loaded, same_tests(loaded)) for loaded in references)
 
 
 def _placed(tests: pl.DataFrame) -> pl.DataFrame:
@@ -184,8 +179,7 @@ def matching_loading(
             .select("stage", WORKERS, *RATES)
         )
 
-    own = points.rename({"inferred_per_s": RATES[0]})
-    return _matched(references, same_settings, own, ["stage", WORKERS], RATES[0])
+    return _some((loaded, same_settings(loaded)) for loaded in references)
 
 
 SPEEDUPS = ("problem", "image_size", "baseline_gpus", GPUS, "component", "speedup")
@@ -218,19 +212,11 @@ def matching_reconstruct(
     group = ["problem", "size_px", "baseline_workers", "component"]
     largest = pl.col("workers") == pl.col("workers").max().over(group)
 
-    def same_problems(loaded: Loaded) -> pl.DataFrame | None:
-        whole = loaded.table
-        if {"stage", GPUS, "wall_s"} <= set(whole.columns):
-            whole = whole.filter(component=TOTAL).rename({GPUS: WORKERS})
-            if _is_the_same(whole, points, ["stage", WORKERS], "wall_s"):
-                return None
-        published = _published(loaded)
-        if published is None:
-            return None
-        return published.filter(same).filter(counts | (~counts.any().over(group) & largest))
-
-    nothing = points.clear().with_columns(speedup=pl.lit(None, REAL))
-    return _matched(references, same_problems, nothing, [WORKERS], "speedup")
+    at_n = counts | (~counts.any().over(group) & largest)
+    published = ((loaded, _published(loaded)) for loaded in references)
+    return _some(
+        (loaded, rows.filter(same).filter(at_n)) for loaded, rows in published if rows is not None
+    )
 
 
 def _published(loaded: Loaded) -> pl.DataFrame | None:

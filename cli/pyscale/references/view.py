@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -29,29 +30,27 @@ OF_TESTS = (
 
 def show_all(references: Mapping[str, Loaded], files: Mapping[str, Path], *, as_json: bool) -> None:
     """Print all references, one a row."""
-    shipped = shipped_folder()
+    rows: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "title": loaded.reference.title,
+            "stages": sorted(set(loaded.reference.stages.values())),
+            "sweep": loaded.reference.sweep,
+            "measured": loaded.reference.measured,
+            "shipped": files[name].parent == shipped_folder(),
+            "file": str(files[name]),
+        }
+        for name, loaded in references.items()
+    ]
     if as_json:
-        rows = [
-            {
-                "name": name,
-                "title": loaded.reference.title,
-                "stages": sorted(set(loaded.reference.stages.values())),
-                "sweep": loaded.reference.sweep,
-                "measured": loaded.reference.measured,
-                "shipped": files[name].parent == shipped,
-                "file": str(files[name]),
-            }
-            for name, loaded in references.items()
-        ]
         print(json.dumps(rows, indent=1))  # noqa: T201 - the command's answer
         return
     table = _table("reference", "stages", "swept over", "measured", "from", "what")
-    for name, loaded in references.items():
-        told = loaded.reference
-        stages = ", ".join(sorted(set(told.stages.values()))) or ABSENT
-        origin = "pyscale" if files[name].parent == shipped else "you"
-        cells = (name, stages, told.sweep, told.measured or NOT_TOLD, origin, told.title)
-        table.add_row(*map(Text, cells))
+    for row in rows:
+        stages = ", ".join(row["stages"]) or ABSENT
+        whose = "pyscale" if row["shipped"] else "you"
+        cells = (row["name"], stages, row["sweep"], row["measured"] or NOT_TOLD, whose)
+        table.add_row(*map(Text, (*cells, row["title"])))
     answer(table)
 
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from pydantic import Field
 
-from pyscale.analysis.advice import NEAR, Choice, Objective
+from pyscale.analysis.advice import NEAR, Choice, Experiment, Objective
 from pyscale.analysis.causes import Limits
-from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.flags import DOUBTFUL
 from pyscale.analysis.intervals import LIKELY, SURE, repeats_needed
 from pyscale.analysis.judging import MARGIN

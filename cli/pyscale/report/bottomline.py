@@ -7,14 +7,12 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field
 
-from pyscale.analysis.advice import Choice, Objective
-from pyscale.analysis.causes import Limits
-from pyscale.analysis.experiments import Experiment
+from pyscale.analysis.advice import Choice, Experiment, Objective
+from pyscale.analysis.causes import START_UP, Limits
 from pyscale.analysis.flags import UNCHECKED
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.resource_request import Request
 from pyscale.analysis.trust import Trust, not_compared, refusal, trust_in
-from pyscale.analysis.whatif import START_UP
 from pyscale.report.curves import Curve, curves
 from pyscale.report.limits import SHORT, rival
 from pyscale.report.results import Results

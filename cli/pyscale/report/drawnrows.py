@@ -7,13 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.ranks.components import TOTAL
 from pyscale.analysis.ranks.loader import LoaderFindings
-from pyscale.analysis.ranks.reconstruct import ReconstructFindings
+from pyscale.analysis.ranks.reconstruct import TOTAL, ReconstructFindings
 from pyscale.report.curves import Curve
 from pyscale.report.grid.sweep import Sweep
-from pyscale.report.ranks.loader import names_of, short, varied_in
-from pyscale.report.ranks.reconstructtables import NAMES, images, timed
+from pyscale.report.ranks.loader import in_short, names_of, varied_in
+from pyscale.report.ranks.reconstruct import NAMES, images, timed
 from pyscale.report.results import Results
 from pyscale.wording import phase
 from pyscale_stages.reconstruction import COMPONENTS
@@ -127,7 +126,7 @@ def loader_rows(results: Results) -> list[Row]:
     sizes = [name for name in ("patch_px", "mpp") if name in varied]
     labels = [name for name in LABELS if name in varied]
     return [
-        {"curve": ", ".join((f"N = {row['workers']}", *short(row, sizes)))}
+        {"curve": ", ".join((f"N = {row['workers']}", *in_short(row, sizes)))}
         | {"configuration": names[row["stage"]], "line": _processes(row, "factory" in varied)}
         | {"label": "/".join(str(row[name]) for name in labels)}
         | {column: row[column] for column in OF_LOADERS}

@@ -7,9 +7,8 @@ from functools import cache
 
 from jinja2 import Template
 
-from pyscale.analysis.causes import Cause, Limits
+from pyscale.analysis.causes import TAKEN_OUT_WHOLE, Cause, Limits
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.whatif import TAKEN_OUT_WHOLE
 from pyscale.report.templating import templates
 from pyscale.wording import grouped, listing, number, ratio, resampled_share
 

@@ -8,9 +8,8 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from pyscale.analysis.advice import Choice
+from pyscale.analysis.advice import Choice, Experiment
 from pyscale.analysis.causes import Limits
-from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.findings import Findings
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.laws import CurveFits
@@ -20,7 +19,7 @@ from pyscale.analysis.resource_request import Request
 from pyscale.report.comparison import VersionComparison
 from pyscale.report.context import ReportContext
 from pyscale.report.page.pictures import Pictures
-from pyscale.validation.expected import ValidationFindings
+from pyscale.validation.judging import ValidationFindings
 
 F = TypeVar("F", bound=Findings)
 C = TypeVar("C", bound=OfCurve)

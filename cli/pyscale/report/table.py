@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.grid.points import SIZE
-from pyscale.analysis.grid.tablepoints import BASE_KIND, KINDS, device_of
+from pyscale.analysis.grid.points import BASE_KIND, KINDS, SIZE, device_of
 from pyscale.errors import UserError
 from pyscale.report.tabletext import (
     DATES,

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pyscale.report.results import Results
-from pyscale.validation.expected import StageFinding, ValidationFindings
+from pyscale.validation.judging import StageFinding, ValidationFindings
 from pyscale.wording import listing
 from pyscale_stages.atomic import write_atomically
 

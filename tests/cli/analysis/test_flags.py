@@ -1,13 +1,25 @@
+"""Times of tables: rounded to a step, and timed one N after the other."""
+
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import polars as pl
 import pytest
 
+from pyscale.analysis.advice import Aim, choices
 from pyscale.analysis.comparison import comparison
-from pyscale.analysis.doubts import first_stands_apart, flag_codes, is_unstable
+from pyscale.analysis.doubts import (
+    drifting,
+    first_stands_apart,
+    flag_codes,
+    in_a_row,
+    is_unstable,
+    rounded_to,
+)
 from pyscale.analysis.flags import FLAGS, flags_of_trials, raised, without_invalid
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
+from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.context import ReportContext
 
@@ -260,3 +272,187 @@ def test_trials_tell_of_themselves_whatever_was_measured_in_them():
     found = pl.DataFrame({"stage": ["loader", "loader", "other"], "flags": flags})
     assert flags_of_trials(found, ["loader"]) == ["disturbed", "clocks-disagree"]
     assert flags_of_trials(found, []) == []
+
+
+COUNTS = (1, 2, 4, 8)
+
+
+def run(*, blocks=6, noise=0.01, shared=0.0, drift=0.0, first=0.0, seed=0, stage="segment"):
+    """Blocks in random order; `shared` is noise that all trials of a block have in common, and
+    `drift` is added from the first trial to the last."""
+    rng = np.random.default_rng(seed)
+    last = blocks * len(COUNTS) - 1
+    rows = []
+    for block in range(blocks):
+        level = rng.lognormal(0, shared)
+        for count in rng.permutation(COUNTS):
+            grown = (1 + drift * len(rows) / last) * (1 + first * (block == 0))
+            rows.append(
+                {
+                    "suite": "demo",
+                    "stage": stage,
+                    "device": None,
+                    "workers": int(count),
+                    "block": block,
+                    "position": len(rows),
+                    "valid": True,
+                    "wall_s": float(100 / count * level * grown * rng.lognormal(0, noise)),
+                }
+            )
+    return pl.DataFrame(rows, schema_overrides={"device": pl.String})
+
+
+@pytest.mark.parametrize(
+    ("how", "drifts"),
+    [
+        ({"drift": 0.15}, True),
+        ({"drift": -0.2}, True),
+        # Too small to matter.
+        ({"drift": 0.02, "noise": 0.001}, False),
+        # A slow first round is no drift, and hides none.
+        ({"first": 0.3}, False),
+        ({"first": 0.3, "drift": -0.2}, True),
+    ],
+)
+def test_drift_is_told_where_it_matters(how, drifts):
+    assert bool(drifting(run(**how))) == drifts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"noise": 0.1},
+        # What the trials of a block share is no drift.
+        *({"blocks": blocks, "noise": 0.02, "shared": 0.08} for blocks in (6, 10)),
+    ],
+)
+def test_drift_is_said_of_few_curves_without_any(how):
+    assert sum(bool(drifting(run(**how, seed=seed))) for seed in range(200)) <= 0.08 * 200
+
+
+@pytest.mark.slow
+def test_a_drift_that_is_there_is_found():
+    assert sum(bool(drifting(run(noise=0.03, drift=0.15, seed=seed))) for seed in range(100)) >= 95
+    assert all(drifting(run(noise=0.03, drift=0.2, seed=seed)) for seed in range(100))
+
+
+def test_every_curve_of_enough_blocks_is_looked_at_by_itself():
+    assert drifting(run(blocks=2, drift=0.3)) == set()
+    assert len(drifting(run(blocks=4, drift=0.3))) == 1
+    # A point of a grid is a curve of one configuration, and a grid has many.
+    assert drifting(run(blocks=6, drift=0.3).filter(pl.col("workers") == 1)) == set()
+    both = pl.concat([run(drift=0.3, stage="b"), run(stage="a")])
+    assert drifting(both) == {("demo", "b", None)}
+    # Times without any noise have no drift.
+    assert drifting(run(noise=0)) == set()
+
+
+def test_blocks_about_one_moment_have_no_drift():
+    """A table whose repeats of N = 1 came in order, and then those of N = 2 in reverse."""
+    first_round, second_round = pl.col("block") + 1, 12 - pl.col("block")
+    moved = (
+        run()
+        .filter(pl.col("workers") <= 2)
+        .with_columns(
+            position=pl.when(pl.col("block") == 0)
+            .then(pl.col("workers") - 1)
+            .when(pl.col("workers") == 1)
+            .then(first_round)
+            .otherwise(second_round)
+        )
+    )
+    assert drifting(moved) == set()
+
+
+def test_trials_that_do_not_count_change_nothing():
+    trials = run(drift=0.2)
+    assert drifting(trials)
+    lost = trials.with_columns(
+        wall_s=pl.lit(None, dtype=pl.Float64),
+        valid=pl.lit(value=False),
+        position=pl.col("position") + 100,
+    )
+    assert drifting(pl.concat([trials, lost])) == drifting(trials)
+
+
+@pytest.mark.parametrize(
+    ("times_s", "step_s"),
+    [
+        ([12.0, 13.0], 1.0),
+        ([12.0, 13.5], 0.1),
+        ([12.25, 13.0], 0.01),
+        ([0.123, 13.0], 0.001),
+        ([12.34567, 13.0], None),
+    ],
+)
+def test_the_step_is_the_largest_that_all_times_are_multiples_of(times_s, step_s):
+    assert rounded_to(times_s) == step_s
+
+
+def of_table(rows, **columns):
+    table = pl.DataFrame(rows, schema=["stage", "workers", "wall_s", "repeat"], orient="row")
+    return trials_from_wall_times(table.with_columns(**columns))
+
+
+def flags_of_table(*walls_s, **columns):
+    rows = [("a", n, s, i) for n, own in zip((1, 2), walls_s, strict=True) for i, s in own]
+    found = configurations(of_table(rows, **columns), interleaved=False)
+    return [set(flags) for flags in found["flags"]]
+
+
+def numbered(walls_s):
+    return list(enumerate(walls_s))
+
+
+def test_whole_seconds_widen_the_intervals_of_short_times_and_raise_a_doubt():
+    coarse = flags_of_table(numbered([20.0, 21.0] * 3), numbered([12.0] * 6))
+    assert all("coarse-times" in flags for flags in coarse)
+    rows = [("a", 1, 20.0 + i % 2, i) for i in range(6)] + [("a", 2, 12.0, i) for i in range(6)]
+    first, second = configurations(of_table(rows), interleaved=False).to_dicts()
+    assert (first["wall_s_low"], first["wall_s_high"]) == (19.5, 21.5)
+    assert (second["wall_s_low"], second["wall_s_high"]) == (11.5, 12.5)
+    assert second["speedup_low"] < 20 / 12.5
+    # A step that is small beside the scatter, or beside the time, raises none.
+    scattered = flags_of_table(numbered([20.0, 29.0] * 3), numbered([12.0, 17.0] * 3))
+    assert not any("coarse-times" in flags for flags in scattered)
+    long = flags_of_table(numbered([2000.0, 2001.0] * 3), numbered([1200.0] * 6))
+    assert not any("coarse-times" in flags for flags in long)
+
+
+def test_no_choice_is_sure_that_rounding_could_turn():
+    rows = [("a", n, wall_s, i) for n, wall_s in ((1, 20.0), (2, 14.0)) for i in range(6)]
+    trials = of_table(rows)
+    found = configurations(trials, interleaved=False)
+    (choice,) = choices(found, trials, aims=[Aim(objective="knee")], interleaved=False)
+    assert choice.sureness == "undecided"
+    exact = trials.with_columns(rounded_to_s=pl.lit(None, pl.Float64))
+    (choice,) = choices(found, exact, aims=[Aim(objective="knee")], interleaved=False)
+    assert choice.sureness == "sure"
+
+
+@pytest.mark.parametrize(
+    ("counts", "found"),
+    [
+        ([1, 1, 1, 2, 2, 2], True),
+        ([2, 2, 1, 1, 4], True),
+        ([1, 2, 1, 2], False),
+        ([1, 1, 2, 2, 1], False),
+        # One trial of each has no order to tell.
+        ([1, 2, 4], False),
+        ([1, 1, 2], False),
+    ],
+)
+def test_trials_of_one_n_are_in_a_row_where_no_other_n_is_between_them(counts, found):
+    assert in_a_row(counts) is found
+
+
+def test_the_order_is_that_of_the_starts_or_else_of_the_rows_without_blocks():
+    rows = [("a", n, 9.123 / n + i, i) for n in (1, 2) for i in range(3)]
+    assert of_table(rows)["in_a_row"].all()
+    in_turns = pl.Series([datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in (0, 2, 4, 1, 3, 5)])
+    assert not of_table(rows, start=in_turns)["in_a_row"].any()
+    assert of_table(rows, start=in_turns.sort())["in_a_row"].all()
+    assert not of_table(rows, block=pl.col("repeat"))["in_a_row"].any()
+    found = configurations(of_table(rows), interleaved=False)
+    assert all("in-a-row" in flags for flags in found["flags"])

@@ -1,9 +1,13 @@
 """One row per worker, whatever its windows were."""
 
+from datetime import UTC, datetime, timedelta
+
 import polars as pl
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from pyscale.analysis.workers import TASK_PHASES, worker_table
+from pyscale.analysis.workers import TASK_PHASES, lanes_of, most_at_once, with_lanes, worker_table
 
 PHASES = [f"phase_{phase}_s" for phase in TASK_PHASES]
 
@@ -49,3 +53,101 @@ def test_a_window_without_times_has_no_worker_and_of_others_the_last_attempt_cou
     again = builder.tasks.with_columns(attempt=pl.col("attempt") + 1, wall_s=pl.col("wall_s") + 1)
     workers = worker_table(pl.concat([builder.tasks, again]), builder.spans)
     assert workers["wall_s"].to_list() == [6, 5]
+
+
+BEGIN = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
+
+
+def at(*seconds):
+    """Intervals from pairs of seconds."""
+    return [(BEGIN + timedelta(seconds=a), BEGIN + timedelta(seconds=b)) for a, b in seconds]
+
+
+INTERVALS = st.lists(
+    st.tuples(st.integers(0, 50), st.integers(1, 20)).map(lambda pair: (pair[0], sum(pair))),
+    max_size=30,
+).map(lambda pairs: at(*pairs))
+
+
+def overlaps_within_lanes(intervals, lanes):
+    """Pairs of tasks of one lane that ran at the same moment."""
+    tasks = list(zip(intervals, lanes, strict=True))
+    return [
+        (one, other)
+        for place, (one, lane) in enumerate(tasks)
+        for other, other_lane in tasks[place + 1 :]
+        if lane == other_lane and one[0] < other[1] and other[0] < one[1]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("windows", "workers", "lanes"),
+    [
+        # w1 ends first, so w2 is its worker's; then w0's is free since 10 s, w2's since 12 s.
+        (at((0, 10), (0, 4), (5, 12), (13, 14)), 2, [1, 0, 0, 1]),
+        (at((3, 5), (0, 2), (7, 9)), 1, [0, 0, 0]),
+        # Of as many windows as workers each has its own, whatever their times.
+        (at((0, 1), (5, 6), (9, 10)), 3, [0, 1, 2]),
+        # Three at once cannot be two workers': the third goes to whoever is free first.
+        (at((0, 9), (1, 6), (2, 8)), 2, [0, 1, 1]),
+    ],
+)
+def test_a_window_belongs_to_the_worker_that_was_free_longest(windows, workers, lanes):
+    assert lanes_of(windows, workers) == lanes
+
+
+@given(intervals=INTERVALS)
+def test_where_the_times_allow_it_nobody_does_two_tasks_at_once(intervals):
+    workers = max(1, most_at_once(intervals))
+    lanes = lanes_of(intervals, workers)
+    assert set(lanes) <= set(range(workers))
+    assert overlaps_within_lanes(intervals, lanes) == []
+
+
+@given(intervals=INTERVALS, workers=st.integers(1, 5))
+def test_there_are_never_more_lanes_than_workers(intervals, workers):
+    lanes = lanes_of(intervals, workers)
+    assert len(lanes) == len(intervals)
+    assert set(lanes) == set(range(min(workers, len(intervals))))
+
+
+@given(intervals=INTERVALS)
+@example(intervals=at((0, 5), (5, 9)))
+def test_most_at_once_is_what_any_moment_shows(intervals):
+    """A task that ends makes room for one that starts then."""
+    seen = [sum(a <= moment < b for a, b in intervals) for moment, _ in intervals]
+    assert most_at_once(intervals) == max(seen, default=0)
+
+
+def table(lanes, intervals, workers=2):
+    runs = len(intervals)
+    starts, ends = ([pair[end] for pair in intervals] for end in (0, 1))
+    return pl.DataFrame(
+        {
+            "trial": ["t"] * (runs + 1),
+            "verb": ["run"] * runs + ["merge"],
+            "workers": workers,
+            "lane": pl.Series([*lanes, None], dtype=pl.Int64),
+            "start_utc": [*starts, BEGIN],
+            "end_utc": [*ends, BEGIN],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("dealt", "windows", "lanes"),
+    [
+        # Those that pyscale dealt out stay, those that a scheduler chose follow from the times.
+        ([1, 1, 0], at((0, 1), (2, 3), (0, 3)), [1, 1, 0, None]),
+        ([None, None, None], at((0, 1), (2, 3), (0, 3)), [0, 0, 1, None]),
+        ([None, None], [*at((0, 1)), (None, None)], [0, None, None]),
+        ([], [], [None]),
+    ],
+)
+def test_every_window_with_times_has_a_lane_and_a_merge_has_none(dealt, windows, lanes):
+    assert with_lanes(table(dealt, windows))["lane"].to_list() == lanes
+
+
+def test_a_merge_that_ran_in_a_worker_s_place_is_no_window_of_it():
+    everywhere = table([0, 1], at((0, 1), (0, 3))).with_columns(pl.col("lane").fill_null(0))
+    assert with_lanes(everywhere)["lane"].to_list() == [0, 1, None]

@@ -10,7 +10,7 @@ import pytest
 from commandline import answer_of
 from mockexecutor import MockEnd, MockExecutor
 from mockruns import carried_out
-from pyscale.analysis.experiments import Experiment
+from pyscale.analysis.advice import Experiment
 from pyscale.evaluation.runline import run_line
 from pyscale.store.lock import run_lock
 from refusals import assert_refused, assert_said

@@ -2,11 +2,13 @@
 
 import shlex
 
-from pyscale.analysis.experiments import Experiment
+from pyscale.analysis.advice import Experiment
+from pyscale.evaluation import origin
 from pyscale.evaluation.runline import repeat_line, run_line, suite_argument
 from pyscale.planning.resolve_grid import measured_suite
 from pyscale.planning.runsettings import axes_asked_for, settings_for
 from pyscale.planning.suite import SuiteStage, load_suite
+from refusals import assert_said
 
 
 def given(line, flag):
@@ -56,3 +58,25 @@ def test_a_suite_of_ones_own_is_named_by_its_file(sweep):
     own = plan.suite.model_copy(update={"is_own": True})
     assert suite_argument(plan) == "device"
     assert suite_argument(plan.model_copy(update={"suite": own})) == "device.toml"
+
+
+def test_every_entry_has_its_algorithm_with_the_version_that_ran(make):
+    versions = {"segment": {"cellpose": "3.1.1.3", "torch": "2.13.0", "numpy": "2.0.2"}}
+    works = origin.works(make(), versions)
+    assert_said(*(f"{entry}: {work.how}" for entry, work in works.items()))
+    assert works["segment"].packages == {"cellpose": "3.1.1.3", "torch": "2.13.0"}
+    assert works["track"].stand_in is None
+    assert_said(works["segment"].stand_in)
+    # Another version had other parameters, or other values of one.
+    assert origin.method_of("segment", {"gone": 1}, "cpu").shown({}) == "Cellpose, pyscale-tiny"
+    assert origin.method_of("segment", {"model": 1}, "cpu").shown({}) == "segment"
+
+
+def test_the_lines_measure_and_report_the_same_run(make):
+    plan = make(data="two words")
+    assert_said(*(f"{command.what}: {command.line}" for command in origin.commands(plan)))
+    # A dataset of the registry is fetched first.
+    first, *_ = origin.commands(make(data="cancer-migration"))
+    assert first.line == "pyscale data fetch cancer-migration"
+    # Stages that were measured alone are measured alone again.
+    assert_said(repeat_line(make(only=("segment", "track"), cache="warm")))

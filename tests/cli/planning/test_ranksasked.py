@@ -69,5 +69,5 @@ def test_runs_of_two_kinds_say_what_each_measured_and_that_nothing_is_in_common(
     with refused(UserError):
         page_of(tmp_path, *unlike)
     page = (tmp_path / "comparison.html").read_text("utf-8")
-    assert "measured wall times of pool16" in page
+    assert "measured pool16 at N = 1" in page
     assert "no stage and N in common" not in page

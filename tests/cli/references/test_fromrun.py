@@ -8,17 +8,30 @@ import tomllib
 from getpass import getuser
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
+from madeupmachine import made_up
 from mockexecutor import MockEnd, MockExecutor
 from mockruns import carried_out, carry_out
+from pyscale.analysis.machine.beside import MachineSide, machine_speedups, machines_side_by_side
+from pyscale.analysis.machine.findings import MachineFindings
+from pyscale.analysis.referencemodel import Loaded
 from pyscale.errors import UserError
 from pyscale.evaluation.results import results_of
-from pyscale.references.files import read_reference, write_reference
+from pyscale.planning.grid import unfolded
+from pyscale.planning.planentry import Dataset
+from pyscale.planning.planner import make_plan
+from pyscale.planning.suite import load_suite
+from pyscale.references.files import read_reference, shipped_folder, write_reference
 from pyscale.references.fromrun import reference_from
+from pyscale.references.matching import matching_tests
 from pyscale.references.workid import work_id_of
-from pyscale.store.folder import RunFolder
+from pyscale.settings import Settings
+from pyscale.store.folder import RunFolder, new_run_id
+from pyscale_stages.moviewriter import write_movie
+from pyscale_stages.timing import Call
 from refusals import refused
 
 NODE = "gpu17.alices-lab.example"
@@ -164,3 +177,250 @@ def test_texts_with_quotes_and_other_signs_survive(done, tmp_path):
     again = read_reference(write_reference(loaded, tmp_path / "references"))
     assert again.reference == loaded.reference
     assert again.table.select("wall_s").equals(loaded.table.select(pl.col("wall_s")))
+
+
+CSV = """test,timing,device,wall_s,amount,unit,repeat
+fft_3d,,,0.5,100,flop,0
+fft_3d,,,0.7,100,flop,1
+fft_3d,forward,,0.2,,,0
+fft_3d,,NVIDIA A100,0.01,100,flop,0
+elsewhere,,,1,,,0
+"""
+
+
+@pytest.fixture
+def toml(toml):
+    """What describes a reference of tests."""
+    return toml.replace('"workers"', '"test"').replace('cells = "segment"\n', "")
+
+
+@pytest.fixture
+def ours(write, toml):
+    """A reference of one's own."""
+    return read_reference(write(toml=toml, csv=CSV))
+
+
+@pytest.fixture(scope="module")
+def guide():
+    """What the guide of CryoSPARC shows."""
+    return read_reference(shipped_folder() / "cryosparc-sample.toml")
+
+
+@pytest.fixture(scope="module")
+def tests():
+    """Those of a made-up run on the processor and on GPUs, of one node."""
+    found = made_up(nodes=1).of(MachineFindings)
+    assert found is not None
+    # Two more tests have the step of the guide.
+    named = [
+        found.tests.filter(test="fsc_tight").with_columns(test=pl.lit(name))
+        for name in ("fsc_spherical", "fsc_loose")
+    ]
+    return pl.concat([found.tests, *named])
+
+
+def test_it_is_summed_up_as_a_run_is(ours):
+    found = ours.tests()
+    assert found is not None
+    whole = [row for row in found.to_dicts() if row["test"] == "fft_3d" and row["device"] is None]
+    assert [(row["step"], row["wall_s"], row["repeats"]) for row in whole] == [
+        (None, pytest.approx(0.6), 2),
+        ("forward", 0.2, 1),
+    ]
+    assert whole[0]["rate"] == pytest.approx(100 / 0.6)
+    assert set(found["kind"]) == {None}
+
+
+@pytest.mark.parametrize(
+    "csv",
+    [
+        "test,seconds\nfft,1\n",
+        "test,wall_s\nfft,fast\n",
+        "test,wall_s\nfft,-1\n",
+        "test,wall_s\n,1\n",
+    ],
+)
+def test_a_table_that_is_none_is_refused_in_a_sentence(write, toml, csv):
+    with refused(UserError):
+        read_reference(write(toml=toml, csv=csv))
+
+
+def test_only_tests_of_the_run_on_the_same_kind_of_device_stand_beside_it(ours, tests):
+    (found,) = matching_tests([ours], tests)
+    assert set(found.found["test"]) == {"fft_3d"}
+    assert set(found.found["kind"]) == {"kernels"}
+    assert set(found.found["device"]) == {None, "NVIDIA A100"}
+    (found,) = matching_tests([ours], tests.filter(pl.col("device").is_null()))
+    assert set(found.found["device"]) == {None}
+    assert matching_tests([ours], tests.filter(kind="storage")) == []
+
+
+def test_the_very_measurement_is_not_shown_beside_itself(tests, ours):
+    own = tests.filter(pl.col("test") == "fft_3d", pl.col("device").is_null())
+    table = own.select("test", timing="step", wall_s="wall_s")
+    assert matching_tests([Loaded(ours.reference, table)], own) == []
+
+
+def test_the_two_timings_of_the_guide_stand_beside_our_step_of_the_same_tests_on_gpus(guide, tests):
+    assert sorted(guide.tests().select("test", "step", "wall_s").rows()) == [
+        ("fsc_loose", "put_map_on_device", 0.677032470703125),
+        ("fsc_spherical", "put_map_on_device", 0.5858473777771),
+    ]
+    (found,) = matching_tests([guide], tests)
+    sides = [MachineSide(tests, {}), MachineSide(found.found, found.reference.size_ids)]
+    speedups = machine_speedups(machines_side_by_side(sides)).filter(base=0, side=1)
+    # They have no speedup, as amounts are not known to be equal.
+    assert speedups.select("test", "device", "step", "speedup", "why_not").rows() == [
+        ("fsc_spherical", "GPU", "put_map_on_device", None, "unknown-amount"),
+        ("fsc_loose", "GPU", "put_map_on_device", None, "unknown-amount"),
+    ]
+    assert matching_tests([guide], tests.filter(pl.col("device").is_null())) == []
+    told = " ".join(guide.reference.caveats)
+    assert "amounts are not known to be equal" in told
+    assert "One value each" in told
+
+
+SECONDS = {"cpu": 0.05, "cuda": 0.01}
+COLUMNS = ("device", "length_px", "repeat", "wall_s")
+GPUS = [{"name": "NVIDIA H200 GPU", "driver": "570.1", "cuda": "12.8", "uuid": "GPU-secret"}]
+VERSIONS = {"cellpose": "3.1.1", "torch": "2.5.1+cu124", "weights_sha256": "5" * 64}
+
+
+@pytest.fixture
+def measure(tmp_path, movie):
+    """Measure the suite `device` on pretended workers."""
+
+    def measured(n_calls=3, **axes):
+        grid = {"length_px": (224, 448), "device": ("cpu", "cuda")} | axes
+        suite = unfolded(load_suite("device"), grid, device="cpu", cores=lambda _stage, _device: 2)
+        settings = Settings(repeats=2, runs_folder=tmp_path / "runs", data=str(movie))
+        plan = make_plan(
+            suite,
+            Dataset(movie, frames=8),
+            run_id=new_run_id(),
+            settings=settings.model_dump(mode="json"),
+            workers=(1,),
+        )
+        run = carried_out(plan, tmp_path)
+        for trial in plan.trials:
+            _tell(run, trial, n_calls)
+        return run
+
+    return measured
+
+
+def _tell(run, trial, n_calls):
+    """Let a trial have timed its calls, the first of them ten times as long, on a GPU."""
+    file = run.task(trial, "w0") / "result.json"
+    length_px = int(str(trial.params["length_px"]))
+    steady_s = SECONDS[trial.device] * length_px * trial.block
+    seconds = [10 * steady_s, *[steady_s] * (n_calls - 1)]
+    calls = [
+        Call(frame=0, index=index, shape_yx=(length_px, length_px), wall_s=wall_s)
+        for index, wall_s in enumerate(seconds)
+    ]
+    record = json.loads(file.read_text())
+    record["samples"] = {"calls": [call.model_dump(mode="json") for call in calls]}
+    record["versions"] = VERSIONS
+    record["stamp"] |= {"gpus": GPUS, "cpu": {"model": "Some CPU", "cores": 2}}
+    file.write_text(json.dumps(record))
+
+
+@pytest.mark.slow
+def test_it_has_the_steady_times_the_ratios_and_the_conditions_of_the_run(measure, tmp_path):
+    run = measure()
+    loaded = read_reference(write_reference(reference_from(run, "ours"), tmp_path / "own"))
+    told = loaded.reference
+    assert told.sweep == "length_px"
+    assert told.stages == {"segment": "segment"}
+    assert told.figures.startswith("time of a call on a square crop of length_px")
+    found = {row[:3]: row[3] for row in loaded.table.select(*COLUMNS).iter_rows()}
+    assert found == {
+        (device, length_px, block): pytest.approx(SECONDS[kind] * length_px * block)
+        for kind, device in (("cpu", "cpu"), ("cuda", "cuda-nvidia-h200"))
+        for length_px in (224, 448)
+        for block in (1, 2)
+    }
+    # A report that reads it finds the ratios of the run.
+    (grid,), (own,) = loaded.grids(), results_of(run).kinds
+    columns = ("length_px", "workers", "ratio")
+    assert grid.ratios.filter(measure="steady").select(columns).rows() == [
+        (length_px, workers, pytest.approx(ratio))
+        for length_px, workers, ratio in own.ratios.filter(measure="steady")
+        .select(columns)
+        .iter_rows()
+    ]
+    expected = {
+        "GPUs": "NVIDIA H200 GPU",
+        "GPU driver": "570.1",
+        "device": "cpu, cuda",
+        "cores of a worker": "2",
+        "model": "pyscale-tiny",
+        "tiles at once": "8",
+        "calls of a process": "3",
+    }
+    assert {name: told.hardware[name] for name in expected} == expected
+    assert told.hardware["software"].startswith("cellpose 3.1.1, torch 2.5.1+cu124, Python 3.")
+    assert "secret" not in told.model_dump_json()
+
+
+def test_with_one_call_a_process_its_times_are_those_of_first_calls(measure):
+    loaded = reference_from(measure(n_calls=1, device=("cpu",), length_px=(224,)), "ours")
+    assert loaded.reference.figures.startswith("time of the first call of a process")
+    assert sorted(loaded.table["wall_s"]) == pytest.approx([112.0, 224.0])
+
+
+def test_what_else_varies_names_a_curve_and_a_path_is_not_told(measure):
+    run = measure(device=("cpu",), length_px=(224,), model=("pyscale-tiny", "/home/alice/own.pth"))
+    loaded = reference_from(run, "ours")
+    assert set(loaded.reference.stages) == {
+        "segment, model pyscale-tiny",
+        "segment, model of its own",
+    }
+    assert loaded.reference.hardware["model"] == "of its own, pyscale-tiny"
+    assert "alice" not in loaded.reference.model_dump_json()
+    assert "alice" not in loaded.table.write_csv()
+
+
+@pytest.fixture
+def id_of(make, tmp_path):
+    """Fingerprint of the pipeline's work with any setting replaced."""
+
+    def fingerprint(movie=None, **changes):
+        plan = make(**changes)
+        if movie is not None:
+            plan = plan.model_copy(update={"movie": movie})
+        return work_id_of(RunFolder.create(tmp_path / plan.run_id, plan))
+
+    return fingerprint
+
+
+def test_repeats_workers_cores_and_places_do_not_count(id_of, movie, tmp_path):
+    copy = Path(shutil.copy(movie, tmp_path / "another-name.tif"))
+    others = {
+        "repeats": 3,
+        "workers": (2, 4),
+        "cpus_per_worker": 2,
+        "seed": 7,
+        "cache": "warm",
+        "chunks_per_worker": 2,
+    }
+    assert id_of() == id_of(copy, **others)
+
+
+def test_other_bytes_parameters_stages_or_scaling_are_other_work(id_of, tmp_path):
+    other, as_large = tmp_path / "other.ome.tif", tmp_path / "as-large.ome.tif"
+    write_movie(other, np.ones((8, 4, 4), np.uint16), "TYX")
+    content = bytearray(other.read_bytes())
+    content[-1] ^= 1
+    as_large.write_bytes(content)
+    found = [
+        id_of(),
+        id_of(other),
+        id_of(as_large),
+        id_of(stages={"segment": {"min_size_px": 16}}),
+        id_of(tolerance={"segment": 0.5}),
+        id_of(only=("register_denoise",)),
+        id_of(scaling="weak"),
+    ]
+    assert len(set(found)) == len(found)

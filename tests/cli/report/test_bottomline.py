@@ -5,8 +5,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from pyscale.analysis.advice import Aim, choices
-from pyscale.analysis.experiments import Experiment
+from pyscale.analysis.advice import Aim, Experiment, choices
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.bottomline import bottom_line

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from asread import printed
-from pyscale.analysis.experiments import Experiment
+from pyscale.analysis.advice import Experiment
 from pyscale.report.context import Work
 from pyscale.report.terminal import summary_of
 

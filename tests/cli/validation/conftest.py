@@ -11,7 +11,7 @@ from pyscale.planning.planentry import Dataset
 from pyscale.planning.suite import load_suite
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import RESULT_FILE
-from pyscale.validation.expected import load_expected
+from pyscale.validation.judging import load_expected
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import renew_validation
 from mockexecutor import MockEnd
 from mockruns import tell
 from pyscale.errors import UserError
-from pyscale.validation.expected import Expected, Installation, expected_file, load_expected
+from pyscale.validation.judging import Expected, Installation, expected_file, load_expected
 from refusals import refused
 from renew_validation import renewed
 

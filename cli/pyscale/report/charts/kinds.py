@@ -9,7 +9,7 @@ from typing import Any
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.grid.parts import UNATTRIBUTED
 from pyscale.analysis.machine.findings import FAST, SLOW, MachineFindings
-from pyscale.analysis.ranks.components import TOTAL
+from pyscale.analysis.ranks.reconstruct import TOTAL
 from pyscale.report.charts.chart import Chart, Row
 from pyscale.report.charts.marks import Marks, bars
 from pyscale.report.charts.overworkers import BARS
@@ -26,7 +26,7 @@ from pyscale.report.drawnrows import (
 from pyscale.report.grid.sweep import Sweep, ratio_title, sweeps
 from pyscale.report.machine.bench import label
 from pyscale.report.palette import CALL_PARTS, colour
-from pyscale.report.ranks.reconstructtables import NAMES
+from pyscale.report.ranks.reconstruct import NAMES
 from pyscale.report.results import Results
 from pyscale.wording import phase
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from pyscale.analysis.flags import INVALIDATING
@@ -10,11 +9,9 @@ from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.grid.parts import UNATTRIBUTED
 from pyscale.analysis.trust import Basis, Trusted, judged
 from pyscale.report.answered import answers
-from pyscale.report.curves import curves
-from pyscale.report.grid import tables
+from pyscale.report.curves import Curve, curves
 from pyscale.report.grid.sweep import (
     DEVICE,
-    Row,
     Sweep,
     codes,
     ends,
@@ -26,9 +23,23 @@ from pyscale.report.grid.sweep import (
     the,
 )
 from pyscale.report.page.tables import losses
+from pyscale.report.page.values import (
+    CALL_PARTS,
+    CONFIGURATIONS,
+    POINTS,
+    RATIOS,
+    Cell,
+    Columns,
+    Row,
+    Table,
+    Writer,
+    laid_out,
+    numbers,
+    words,
+)
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
-from pyscale.wording import listing, of_each, phase, ratio, score
+from pyscale.wording import ABSENT, listing, of_each, percent, phase, ratio, score, seconds, titled
 from pyscale_stages.wording import plural
 
 
@@ -41,6 +52,7 @@ def section(results: Results) -> Section | None:
     processes = [one for one in curves(results.configurations) if one.key["stage"] in points]
     titles = {_title(sweep) for sweep in found}
     told = [(sweep, _answers(sweep)) for sweep in found]
+    sizes = by_size(found)
     calls = dict.fromkeys(f"Time of a call: {sweep.call}." for sweep in found)
     return Section(
         kind="grid",
@@ -59,9 +71,7 @@ def section(results: Results) -> Section | None:
         ),
         blocks=(
             Block(
-                tables=there(
-                    tables.by_size(found), tables.call_parts(found), tables.agreement(found)
-                ),
+                tables=there(sizes, call_parts(found), agreement(found)),
                 note=" ".join(calls),
             ),
             *(
@@ -71,20 +81,20 @@ def section(results: Results) -> Section | None:
             ),
             Block(
                 heading="Whole processes, from start to end",
-                tables=there(tables.processes(processes), losses(processes, results)),
+                tables=there(whole_processes(processes), losses(processes, results)),
                 is_folded=True,
                 is_on_page_alone=True,
             ),
         ),
-        short=there(tables.short(found)),
+        short=there(sizes and sizes.in_short(LEFT_OUT)),
         narrow=4,
         figures=("sizeratio", "sizetime", "callparts"),
         scales=("log", "linear"),
-        doubts=tuple(doubts_of(_points(found), _places, "every point")),
+        doubts=tuple(doubts_of(_flagged(found), _places, "every point")),
     )
 
 
-def _points(found: Sequence[Sweep]) -> list[Row]:
+def _flagged(found: Sequence[Sweep]) -> list[Row]:
     rows = []
     for sweep in found:
         for row in sweep.points:
@@ -184,15 +194,110 @@ def not_compared(sweep: Sweep) -> str | None:
     only = listing(values)
     if len(values) > 1:
         return f"No ratio of {only}: no size has timed calls of both."
-    if versus != DEVICE:
-        return f"Only {only} was measured: a ratio needs another value of {versus}."
-    # A table does not name its command.
-    command = "a table with the times of both devices of a machine"
-    if not sweep.is_table:
-        lengths = [json.loads(row["point"]).get("length_px") for row in sweep.points]
-        sizes = ",".join(dict.fromkeys(str(one) for one in lengths if one is not None))
-        these = f" --grid length_px={sizes}" if sizes else ""
-        command = f"`pyscale run {sweep.points[0]['suite']}{these} --device cpu,cuda`"
-    on_cpu = {row["device"] for row in sweep.points} == {"cpu"}
-    other = "a GPU" if on_cpu else "the CPU"
-    return f"Only the {only} was measured. To compare with {other}, use {command}."
+    needed = f"another value of {versus}"
+    if versus == DEVICE:
+        needed = "times of both devices" if sweep.is_table else "`--device cpu,cuda`"
+    return f"Only {only} was measured: a ratio needs {needed}."
+
+
+LEFT_OUT = {"Trials", "Building the model (s)", "Device memory (GiB)", "Flags"}
+"""Columns that a terminal has no room for."""
+PUBLISHED = "Building the model and a call, mean +/- SD over calls"
+
+
+def by_size(found: Sequence[Sweep]) -> Table | None:
+    """Times, throughput and ratios of every point."""
+    columns: Columns = [
+        *_which(found),
+        *POINTS.columns("trials", "steady_s", "throughput_mp_s"),
+        RATIOS.column("ratio", _ratio),
+        *POINTS.columns("first_s", "start_s"),
+        POINTS.column("published_s", _published, means=PUBLISHED),
+        *POINTS.columns("gpu_own_peak_bytes", "gpu_peak_bytes"),
+        POINTS.column("flags", lambda row: (", ".join(codes(row)) or ABSENT,)),
+        *POINTS.columns("warnings"),
+    ]
+    return laid_out("Every size", _points(found), columns, head="Stage")
+
+
+def agreement(found: Sequence[Sweep]) -> Table | None:
+    """How far outputs are those of what they are compared with, and how right they are."""
+    columns: Columns = [
+        *_which(found),
+        *POINTS.columns("beside_ap_iou50", "beside_ap_iou90"),
+        POINTS.column("objects", _objects),
+        *POINTS.columns("beside_objects_base", "quality"),
+    ]
+    known = ("beside_ap_iou50", "quality")
+    rows = (
+        (name, row) for name, row in _points(found) if any(row[one] is not None for one in known)
+    )
+    return laid_out("Agreement of the outputs", rows, columns)
+
+
+def call_parts(found: Sequence[Sweep]) -> Table | None:
+    """Seconds and shares of the parts of a call, at every point."""
+    parts = dict.fromkeys(
+        row["part"] for one in found for point in one.points for row in point["parts"]
+    )
+    if not parts:
+        return None
+    columns: Columns = [*_which(found), *(numbers(phase(name), _part(name)) for name in parts)]
+    return laid_out("Parts of a call (s), in brackets their share", _points(found), columns)
+
+
+def whole_processes(found: Sequence[Curve]) -> Table | None:
+    """Whole processes of every point, from start to end."""
+    columns = CONFIGURATIONS.columns(
+        *("workers", "repeats", "wall_s", "peak_rss_bytes", "cache_state", "flags")
+    )
+    rows = ((curve.name, row) for curve in found for row in curve.rows)
+    return laid_out("Whole processes", rows, columns)
+
+
+def _points(found: Sequence[Sweep]) -> Iterator[tuple[str, Row]]:
+    return ((sweep.name, row | {"sweep": sweep}) for sweep in found for row in sweep.points)
+
+
+def _which(found: Sequence[Sweep]) -> Columns:
+    versus = {sweep.grid.versus for sweep in found}
+    name = (versus.pop() or "point") if len(versus) == 1 else "point"
+    return [
+        *POINTS.columns("length_px"),
+        words(titled(name), _line),
+    ]
+
+
+def _line(row: Row) -> str:
+    return str(row["line"])
+
+
+def _ratio(row: Row) -> Cell:
+    found = row["ratio"]
+    return (ABSENT,) if found is None else RATIOS.interval_cell(found, "ratio", ratio)
+
+
+def _objects(row: Row) -> Cell:
+    if row["objects"] is None:
+        return (ABSENT,)
+    doubted = " (doubted)" if row["result_doubted"] else ""
+    return (POINTS.value(row, "objects", f"{row['objects']:.0f}{doubted}"),)
+
+
+def _published(row: Row) -> Cell:
+    """Write a mean with its standard deviation, which is not an interval, and its calls."""
+    if row["published_s"] is None:
+        return (ABSENT,)
+    mean, sd = (POINTS.cell(row, column) for column in ("published_s", "published_sd_s"))
+    return (*mean, " +/- ", *sd, " (", *POINTS.cell(row, "published_calls", str), " calls)")
+
+
+def _part(name: str) -> Writer:
+    def write(row: Row) -> Cell:
+        found = next((one for one in row["parts"] if one["part"] == name), None)
+        if found is None:
+            return (ABSENT,)
+        share = CALL_PARTS.cell(found, "share", percent)
+        return (*CALL_PARTS.cell(found, "part_s", seconds), " (", *share, ")")
+
+    return write

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from pyscale.analysis.grid.crossover import Ceiling, Win
-from pyscale.analysis.grid.findings import GridFindings
+from pyscale.analysis.grid.findings import Ceiling, GridFindings, Win
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.wording import grouped, ratio
 from pyscale_stages.wording import plural

@@ -106,8 +106,6 @@ def tag(row: Row) -> str:
     return ABSENT if explained is None else explained.text
 
 
-READS = ("particle_sequential", "particle_random", "parallel", "cache", "movie", "own")
-"""Beginnings of the names of tests that read, in the report's order."""
 PROCESSOR = "CPU"
 MOST_BENCHES = 4
 """More nodes and numbers of workers are compared, not each drawn by itself."""
@@ -130,36 +128,17 @@ class Bench:
         """Rows of a stage."""
         return [row for row in self.rows if row["kind"] == kind]
 
-    @cached_property
-    def reads(self) -> list[Row]:
-        """Whole tests that read files in a known way, cold ones first."""
-
-        def order(row: Row) -> tuple[int, str, int, int]:
-            # Particles before movies, of each the tests that differ in readers and state together.
-            name, _, mode = row["test"].rpartition("_")
-            kinds = [place for place, kind in enumerate(READS) if name.startswith(kind)]
-            return min(kinds, default=len(READS)), name, list(MODES).index(mode), row["at_once"]
-
-        rows = [row for row in self.of("storage") if row["step"] is None and mode_of(row["test"])]
-        return sorted(rows, key=order)
-
-    def storage(self, test: str, at_once: int = 1) -> Row | None:
-        """Return a whole test of the storage that has a time; None where there is none."""
-        wanted = (test, None, at_once)
-        for row in self.of("storage"):
-            if (row["test"], row["step"], row["at_once"]) == wanted and row["rate"] is not None:
-                return row
-        return None
-
-    @cached_property
-    def codecs(self) -> list[str]:
-        """Codecs, in the order of the table."""
-        return list(dict.fromkeys(row["test"] for row in self.of("decompress")))
-
-    def codec(self, name: str, step: str) -> list[Row]:
-        """Rows of a step of one codec, by rising number of threads."""
-        rows = [row for row in self.of("decompress") if (row["test"], row["step"]) == (name, step)]
-        return sorted(rows, key=lambda row: row["at_once"])
+    def storage(self, test: str) -> Row | None:
+        """Return a whole test of the storage by one reader that has a rate; None without one."""
+        wanted = (test, None, 1)
+        return next(
+            (
+                row
+                for row in self.of("storage")
+                if (row["test"], row["step"], row["at_once"]) == wanted and row["rate"] is not None
+            ),
+            None,
+        )
 
     @cached_property
     def kernels(self) -> dict[str, list[Row]]:

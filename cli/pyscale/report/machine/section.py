@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 from pyscale.analysis.flags import flags_of_trials
@@ -11,25 +12,41 @@ from pyscale.analysis.trust import Basis, Trusted, judged
 from pyscale.report import sentences
 from pyscale.report.answered import answers
 from pyscale.report.dictionary import in_units, labels
-from pyscale.report.machine import tables
 from pyscale.report.machine.bench import (
     BOTTLENECKS,
+    CODECS,
+    MEGA,
     MODES,
     MOST_BENCHES,
     PROCESSOR,
     UNCODED,
     Bench,
-    Row,
     benches,
+    cannot,
+    doubts,
     label,
+    mode_of,
     name_of,
     rate_parts,
+    tag,
     timed,
+    what_was_read,
 )
-from pyscale.report.page.values import TESTS
+from pyscale.report.page.values import (
+    NODES,
+    TESTS,
+    Cell,
+    Columns,
+    Row,
+    Table,
+    laid_out,
+    numbers,
+    words,
+)
 from pyscale.report.results import Results
 from pyscale.report.section import Answered, Block, Section, doubts_of, there
-from pyscale.wording import grouped, listing
+from pyscale.wording import ABSENT, grouped, listing, of_each, phase, ratio
+from pyscale_stages.record import SHARES
 from pyscale_stages.wording import plural
 
 HERE = "This machine"
@@ -56,8 +73,8 @@ def section(results: Results) -> Section | None:
     several, is_long = len({bench.node for bench in found}) > 1, len(found) > MOST_BENCHES
     title = f"Tests of {'these machines' if several else 'this machine'}"
     used = {row["bottleneck"] for bench in found for row in bench.rows}
-    compared = tables.nodes(machine)
-    shown = [] if several or is_long else [one for bench in found for one in tables.of(bench)]
+    compared = compared_nodes(machine)
+    shown = [] if several or is_long else [one for bench in found for one in whole_tests(bench)]
     at_once = any((row["processes"] or 1) > 1 for bench in found for row in bench.rows)
     return Section(
         kind="machine",
@@ -76,14 +93,14 @@ def section(results: Results) -> Section | None:
                 Block(
                     heading=bench.name,
                     facts=place(bench),
-                    tables=tables.of(bench),
+                    tables=whole_tests(bench),
                     is_folded=len(found) > 1,
                     is_on_page_alone=is_long,
                 )
                 for bench in found
             ),
             Block(
-                folded=tuple(one for bench in found for one in tables.steps(bench)),
+                folded=tuple(one for bench in found for one in steps(bench)),
                 is_on_page_alone=True,
             ),
             Block(
@@ -105,7 +122,7 @@ def section(results: Results) -> Section | None:
                     for row in bench.rows
                     if row["wall_s"] is not None or row["flags"]
                 ],
-                _tests,
+                _named,
             ),
             *sentences.doubts_of_trials(results.configurations, machine.entries),
         ),
@@ -119,9 +136,7 @@ def _ran(found: Sequence[Bench]) -> str:
     over = f" on {len(nodes)} nodes" if len(nodes) > 1 else ""
     many = "" if counts == [1] else f", N = {listing(counts)} processes at once"
     repeats = [row["repeats"] for bench in found for row in bench.rows if row["repeats"]]
-    ends = sorted({min(repeats), max(repeats)}) if repeats else []
-    told = f"{' to '.join(map(str, ends))} trial{'s' * (ends != [1])}"
-    each = f", each test in {told}" if ends else ""
+    each = f", {of_each(repeats)}" if repeats else ""
     return f"tests of the machine{over} ({listing(kinds)}{many}){each}"
 
 
@@ -153,12 +168,14 @@ def _told(**known: Any) -> Any:
 
 
 def _known(bench: Bench) -> Row:
-    last = [
-        rows[-1]
-        for name in bench.codecs
-        if name not in UNCODED and (rows := timed(bench.codec(name, "decode")))
-    ]
-    ordered = sorted(last, key=lambda row: float(row["rate"]))
+    decoded = grouped(
+        (row["test"], row)
+        for row in timed(bench.of("decompress"))
+        if row["step"] == "decode" and row["test"] not in UNCODED
+    )
+    # Of each codec by the most threads.
+    most = (max(rows, key=itemgetter("at_once")) for rows in decoded.values())
+    ordered = sorted(most, key=lambda row: float(row["rate"]))
     alone = bench.storage(f"{RANDOM}_cold")
     # The GPUs after the first have their answers in the tables alone.
     gpus = [device for device in bench.kernels if device != PROCESSOR]
@@ -218,7 +235,7 @@ def place(bench: Bench) -> dict[str, str]:
     }
 
 
-def _tests(rows: Sequence[Row]) -> Iterator[str]:
+def _named(rows: Sequence[Row]) -> Iterator[str]:
     """Name tests, without steps where they stand for themselves, and of several nodes the nodes."""
     wholes = [row for row in rows if row["whole"]] or rows
     for name, of in grouped((name_of(row), row["bench"]) for row in wholes).items():
@@ -229,3 +246,113 @@ def _how_near(row: Row) -> float:
     """Order ratios from the one that is farthest from 1, in either direction."""
     found = float(row["ratio"])
     return min(found, 1 / found)
+
+
+TEST = ("stage", "workers", "device", "test", "step", "at_once")
+"""What names a test of several nodes."""
+CAPTIONS = {"storage": "Storage", "decompress": "Decompression", "kernels": "Compute kernels"}
+
+
+def whole_tests(bench: Bench) -> tuple[Table, ...]:
+    """Every test: a table for each stage, and for each device that computed."""
+    whole = [row for row in bench.rows if row["whole"]]
+    return there(*(_tests(*one) for one in grouped((_caption(row), row) for row in whole).items()))
+
+
+def steps(bench: Bench) -> tuple[Table, ...]:
+    """Steps of the tests that are timed as a whole too."""
+    parts = [row for row in bench.rows if not row["whole"]]
+    return there(
+        *(
+            _tests(f"{caption}: steps", rows)
+            for caption, rows in grouped((_caption(row), row) for row in parts).items()
+        )
+    )
+
+
+def _caption(row: Row) -> str:
+    device = f" on {row['device'] or PROCESSOR}" if row["kind"] == "kernels" else ""
+    return f"{CAPTIONS.get(row['kind'], row['kind'])}{device}"
+
+
+def _tests(caption: str, rows: Sequence[Row]) -> Table | None:
+    is_storage = all(row["kind"] == "storage" for row in rows)
+    columns: Columns = [
+        words("Step", lambda row: row["step"] and phase(row["step"])),
+        TESTS.column(
+            "at_once",
+            lambda row: (ABSENT,) if row["at_once"] == 1 else TESTS.cell(row, "at_once", str),
+        ),
+        *TESTS.columns("cache"),
+        TESTS.column("wall_s", _time),
+        numbers("Rate", _rate, "Of all together: work over this time; 95 % interval"),
+        *TESTS.columns("iops", *(f"latency_p{share}_s" for share in SHARES)),
+        *TESTS.columns("percent", "first_s", "error", "tolerance"),
+        words(
+            "Likely bottleneck",
+            lambda row: "" if is_storage else tag(row),
+            "Part of the machine on which its speed depends most, explained below",
+        ),
+        *TESTS.columns("repeats"),
+        words(
+            "Doubts",
+            lambda row: ", ".join(doubts(row)),
+            "Flags, explained below; or why it cannot run",
+        ),
+    ]
+    return laid_out(caption, ((_name(row), row) for row in rows), columns, head="Test")
+
+
+def _name(row: Row) -> str:
+    if row["kind"] == "storage":
+        # The state of the page cache says how what was timed was read.
+        mode = MODES.get(mode_of(row["test"]) or "") if row["cache"] is None else None
+        return ", ".join(filter(None, (what_was_read(row["test"]), mode)))
+    return str(CODECS.get(row["test"], row["test"]))
+
+
+def _time(row: Row) -> Cell:
+    """Write a time with its interval; what has none says why."""
+    if row["wall_s"] is None and row["why_not"]:
+        return (cannot(row["why_not"]),)
+    return TESTS.interval_cell(row, "wall_s")
+
+
+def _rate(row: Row) -> Cell:
+    if row["rate"] is None:
+        return (ABSENT,)
+    scale, unit = rate_parts(row["rate"], row["unit"])
+    # In one unit, so that files of all kinds can be compared.
+    if row["kind"] != "kernels" and row["unit"] == "B":
+        scale, unit = MEGA, "MB/s"
+    return (*TESTS.interval_cell(row, "rate", in_units(scale)), f" {unit}")
+
+
+def compared_nodes(machine: MachineFindings) -> Table | None:
+    """Lay out every test that several nodes did."""
+    columns: Columns = [
+        *NODES.columns("nodes"),
+        NODES.column("median_rate", _median),
+        words("Slowest node", lambda row: row["node"]),
+        *NODES.columns("ratio"),
+        words("Fastest node", lambda row: row["fastest"]["node"]),
+        numbers(
+            "Its ratio ",
+            lambda row: NODES.interval_cell(row["fastest"], "ratio", ratio),
+            "The same",
+        ),
+        words("Outliers", lambda row: row["apart"], "Nodes whose ratio stands below"),
+    ]
+    rows = []
+    for own in grouped((itemgetter(*TEST)(row), row) for row in machine.nodes.to_dicts()).values():
+        slowest, fastest = (choose(own, key=itemgetter("ratio")) for choose in (min, max))
+        apart = ", ".join(row["node"] for row in own if row["outlier"])
+        rows.append((label(own[0]), slowest | {"fastest": fastest, "apart": apart}))
+    return laid_out("Nodes compared", rows, columns, head="Test")
+
+
+def _median(row: Row) -> Cell:
+    scale, unit = (
+        (1.0, "/s") if row["unit"] is None else rate_parts(row["median_rate"], row["unit"])
+    )
+    return (*NODES.cell(row, "median_rate", in_units(scale)), f" {unit}")

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pyscale.analysis.aggregate import folded
 from pyscale.analysis.flags import flags_of, flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
 from pyscale.analysis.trust import Basis, Trusted, judged
 from pyscale.report import sentences
 from pyscale.report.answered import answers
-from pyscale.report.dictionary import labels
-from pyscale.report.page.values import Row
-from pyscale.report.ranks import loadertables as tables
+from pyscale.report.dictionary import WAYS, labels
+from pyscale.report.page.values import (
+    LOADER,
+    LOADER_RANKS,
+    Cell,
+    Columns,
+    Row,
+    Table,
+    laid_out,
+    numbers,
+    words,
+    yes_no,
+)
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, beside, doubts_of, there
-from pyscale.report.sentences import failed, named, places, trials_of
-from pyscale.wording import few, grouped, listing
+from pyscale.report.sentences import failed, named, places, told_doubts, trials_of
+from pyscale.wording import ABSENT, few, grouped, listing, number, percent
 from pyscale_stages.loader.stage import SHIPPED
+from pyscale_stages.loading import Loading
 from pyscale_stages.wording import plural
 
 QUESTION = "Can storage feed the GPU?"
@@ -36,6 +49,16 @@ DELIVERED = {
     "unknown": "have no checksum in common: whether they delivered the same patches is unknown",
 }
 """Sentences on factories with equal settings, by the verdict on their patches."""
+LEFT_OUT = {
+    "Trials",
+    "Aggregate",
+    "Slowest rank",
+    "Behind",
+    "Page cache",
+    "Doubts",
+    "Distance (px)",
+}
+"""Columns that a terminal has no room for."""
 MOST_RANKS = 24
 """More rows of ranks are left to the CSV and the page."""
 
@@ -51,6 +74,7 @@ def section(results: Results) -> Section | None:
     every_rank = named(findings.ranks.filter(findings.ranks["workers"] > 1).to_dicts(), names)
     of_trials = flags_of_trials(configurations, [chosen["stage"]] if chosen else [])
     rows = named(points, names)
+    first_table = rates(rows)
     first, fewer = _answers(findings, points, names)
     return Section(
         kind=findings.kind,
@@ -63,16 +87,14 @@ def section(results: Results) -> Section | None:
         blocks=(
             Block(
                 said=(*fewer, *same(points), *_same_patches(findings, names)),
-                tables=there(
-                    tables.rates(rows), tables.diversity(rows, findings.keep), tables.waits(rows)
-                ),
+                tables=there(first_table, diversity(rows, findings.keep), waits(rows)),
             ),
             Block(
-                folded=there(tables.of_ranks(every_rank)),
+                folded=there(of_ranks(every_rank)),
                 is_on_page_alone=len(every_rank) > MOST_RANKS,
             ),
         ),
-        short=there(tables.short(rows)),
+        short=there(first_table and first_table.in_short(LEFT_OUT)),
         narrow=3,
         advises=True,
         note="N: ranks, processes that load at once, each with its own loader processes.",
@@ -81,7 +103,7 @@ def section(results: Results) -> Section | None:
         pasted=names[chosen["stage"]] if chosen else "",
         published=beside(
             results.beside.get(findings.kind, ()),
-            lambda title, rows: tables.published(title, rows, points, names),
+            lambda title, rows: published(title, rows, points, names),
         ),
         doubts=(
             *failed(points, names),
@@ -174,7 +196,7 @@ def names_of(points: Iterable[Row]) -> dict[str, str]:
     """Name every entry by the settings in which the entries differ."""
     rows = {row["stage"]: row for row in points}
     varied = varied_in(list(rows.values()))
-    found = {stage: ", ".join(short(row, varied)) for stage, row in rows.items()}
+    found = {stage: ", ".join(in_short(row, varied)) for stage, row in rows.items()}
     told = list(found.values())
     return {
         stage: name if name and told.count(name) == 1 else " ".join(filter(None, (stage, name)))
@@ -187,7 +209,7 @@ def varied_in(points: Sequence[Row]) -> list[str]:
     return [name for name in SETTINGS if len({str(row[name]) for row in points}) > 1]
 
 
-def short(row: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+def in_short(row: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Write settings in few letters; what is not known is left out."""
     told = []
     for name in names:
@@ -204,3 +226,107 @@ def short(row: Mapping[str, Any], names: Iterable[str]) -> list[str]:
 def settings_of(row: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Write settings as `name=value`; what is not known is left out."""
     return [f"{name}={row[name]}" for name in names if row[name] is not None]
+
+
+HEAD = "Configuration"
+Rows = Sequence[tuple[str, Row]]
+"""Rows of configurations, each with its name."""
+
+
+def _rate(row: Row) -> Cell:
+    if row["patches_per_s"] is None and row["failed"]:
+        return ("failed",)
+    return LOADER.interval_cell(row, "patches_per_s")
+
+
+def rates(rows: Rows) -> Table | None:
+    """Rate of each configuration; failed ones with their error."""
+    columns: Columns = [
+        *LOADER.columns("workers", "repeats"),
+        LOADER.column("patches_per_s", _rate),
+        *LOADER.columns("inferred_per_s", "effective_over_inferred", "aggregate_per_s"),
+        *LOADER.columns("slowest_per_s", "straggling"),
+        LOADER.column("feeds", _fed),
+        *LOADER.columns("cache_state"),
+        words("Doubts", told_doubts, "Flags, explained below"),
+    ]
+    return laid_out("Patches a second", rows, columns, head=HEAD)
+
+
+def waits(rows: Rows) -> Table | None:
+    """Waits for a batch, memory, storage and cores of loading, as its record declares."""
+    shown = {column: each for column, each in folded(Loading).items() if each.shown}
+    columns = LOADER.columns("workers") + [
+        numbers(each.shown, LOADER.plain(column, WAYS[_unit(each.shown)]), each.means)
+        for column, each in shown.items()
+    ]
+    return laid_out("Waiting, memory and storage", _timed(rows), columns, head=HEAD)
+
+
+def diversity(rows: Rows, keep: float) -> Table | None:
+    """Diversity of the patches of each configuration, beside its rate."""
+    known = [(name, row) for name, row in _timed(rows) if row["effective_slides"] is not None]
+    columns = [
+        *LOADER.columns("workers", "patches_per_s"),
+        *LOADER.columns("effective_slides", "slides_per_batch", "distance_px", "diversity_patches"),
+        words(
+            f"Keeps {percent(keep)}",
+            lambda row: yes_no(row["keeps_diversity"]),
+            "Of the most effective slides that any configuration has at this N",
+        ),
+        *LOADER.columns("on_front"),
+    ]
+    return laid_out("Diversity beside speed", known, columns, head=HEAD)
+
+
+def of_ranks(rows: Rows) -> Table | None:
+    """Rate of each rank by itself."""
+    columns = LOADER_RANKS.columns(
+        *("workers", "rank", "node", "slides", "patches_per_s"),
+        *("wait_p50_s", "wait_p95_s", "wait_p99_s", "pss_bytes"),
+    )
+    return laid_out("Rank by rank", rows, columns, head=HEAD)
+
+
+def published(
+    title: str, rows: Sequence[Row], points: Sequence[Row], names: Mapping[str, str]
+) -> Table | None:
+    """Published rates beside those of the same settings here."""
+    own = {(row["stage"], row["workers"]): row for row in points}
+    columns: Columns = [
+        numbers("N", LOADER.plain("workers", str), "Ranks, there and here"),
+        numbers("Measured here (patches/s)", LOADER.plain("patches_per_s"), "In step"),
+        numbers(
+            "Inferred here",
+            LOADER.plain("inferred_per_s"),
+            "N times the slowest rank, as published",
+        ),
+        words(
+            "Published",
+            lambda row: f"{number(row['effective_patches_per_s'])} patches/s",
+            "N times the slowest rank",
+        ),
+        words(
+            "Published sum",
+            lambda row: f"{number(row['aggregate_patches_per_s'])} patches/s",
+            "Of all ranks, each by itself",
+        ),
+    ]
+    both = [(names[row["stage"]], row | own[row["stage"], row["workers"]]) for row in rows]
+    return laid_out(title, both, columns, head=HEAD)
+
+
+def _fed(row: Row) -> Cell:
+    if row["feeds"] is None:
+        return (ABSENT,)
+    return (f"{row['feeds']}, takes ", *LOADER.cell(row, "consumed_per_s"))
+
+
+def _unit(head: str) -> str:
+    """Unit in the brackets of a head, without what it is for each of."""
+    return re.split(r"[(/)]", head)[1]
+
+
+def _timed(rows: Rows) -> Rows:
+    """Configurations that delivered anything: the others stand in the first table."""
+    return [(name, row) for name, row in rows if row["patches_per_s"] is not None]

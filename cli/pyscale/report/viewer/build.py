@@ -12,8 +12,8 @@ from pydantic import Field
 
 from pyscale.analysis.align import Beside
 from pyscale.analysis.causes import Limits
+from pyscale.analysis.comparison import Side, stages_beside
 from pyscale.analysis.machine.beside import OF_RATES, MachineSide
-from pyscale.analysis.sidebyside import Side, stages_beside
 from pyscale.planning.runfacts import HARDWARE
 from pyscale.report.machine.bench import not_applicable, rate_parts
 from pyscale.wording import ABSENT, coarse, grouped, number

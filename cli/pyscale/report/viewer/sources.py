@@ -6,11 +6,10 @@ from collections.abc import Hashable, Iterator, Mapping
 
 import polars as pl
 
+from pyscale.analysis.comparison import Side
 from pyscale.analysis.machine.beside import MachineSide, machines_beside
-from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.analysis.machine.tests import trial_medians
+from pyscale.analysis.machine.findings import MachineFindings, trial_medians
 from pyscale.analysis.referencemodel import NOT_TOLD, Reference, Referred
-from pyscale.analysis.sidebyside import Side
 from pyscale.planning.runfacts import hardware
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import Column, SideBySide, Source, letter

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.causes import Limits
-from pyscale.analysis.sidebyside import CELL, WHY_NOT
+from pyscale.analysis.comparison import CELL, WHY_NOT
 from pyscale.report import limits
 from pyscale.report.palette import PARTS
 from pyscale.report.viewer.build import Key, Layout, SideBySide, Tag, Viewer, viewer_of

@@ -8,7 +8,7 @@ import pytest
 
 from madeupmachine import TIMING
 from pyscale.analysis.machine.beside import MachineSide
-from pyscale.analysis.machine.tests import machine_tests, trial_medians
+from pyscale.analysis.machine.findings import machine_tests, trial_medians
 from pyscale.store.tables import timing_schema
 
 SAME_SIZE = {"storage": "the same size"}

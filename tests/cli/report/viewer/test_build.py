@@ -5,8 +5,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from pyscale.analysis.comparison import Side
 from pyscale.analysis.referencemodel import Referred
-from pyscale.analysis.sidebyside import Side
 from pyscale.report.viewer.build import Column, SideBySide, Source, comparison_table, properties
 from pyscale.report.viewer.sources import beside_references, source_of
 from pyscale.report.viewer.stages import LAYOUT, viewer
