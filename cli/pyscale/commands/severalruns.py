@@ -16,9 +16,8 @@ from pyscale.evaluation.results import tables_folder
 from pyscale.evaluation.run_diff import MeasuredRun, between
 from pyscale.planning.runfacts import differing
 from pyscale.report.results import Results
-from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.several import Several, write_comparison
-from pyscale.report.viewer.sources import source_of, sources_of_run
+from pyscale.report.viewer.sources import SideBySide, source_of, sources_of_run
 from pyscale.report.write import PAGE_NAME, writing_into
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest

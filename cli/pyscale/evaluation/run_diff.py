@@ -22,8 +22,12 @@ from pyscale.planning.plan import Plan, Trial
 from pyscale.planning.runfacts import SHA_DIGITS, Difference, Facts, differences, facts
 from pyscale.planning.traits import shares_windows, stands_apart
 from pyscale.references.workid import size_ids_of
-from pyscale.report.comparison import ComparisonContext, OutputComparison, VersionComparison
-from pyscale.report.judged import named
+from pyscale.report.comparison import (
+    ComparisonContext,
+    OutputComparison,
+    VersionComparison,
+    named,
+)
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables

@@ -12,7 +12,7 @@ from pyscale.report.advice import HOW_SURE, MEANING, Advice, asked
 from pyscale.report.bottomline import NAMES, BottomLine
 from pyscale.report.bottomview import STYLES, TRUSTED, answers, headed
 from pyscale.report.fitted import Fitted, empty_table, terminal_table
-from pyscale.report.limits import of_several
+from pyscale.report.sentences import limits
 from pyscale.wording import ABSENT, grouped
 
 OTHERS = (
@@ -88,7 +88,7 @@ def _reasons(advice: Advice) -> Iterator[RenderableType | str]:
     for stage in advice.stages:
         yield Text(f"\n{stage.name}", style="bold")
         asked_for = [asked(stage.request, advice.measured_for)] if stage.request else []
-        for told in (*of_several(stage.limits), *stage.excluded, *asked_for):
+        for told in (*limits(stage.limits), *stage.excluded, *asked_for):
             yield Text(f"- {told}")
         for experiment in stage.experiments:
             yield Text(f"- {experiment.reason}")

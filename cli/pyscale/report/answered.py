@@ -13,7 +13,7 @@ from typing import Any
 
 from jinja2 import Environment
 
-from pyscale.report.dictionary import WAYS, labels
+from pyscale.report.dictionary import WAYS
 from pyscale.report.page.values import (
     COMPONENTS,
     LOADER,
@@ -26,8 +26,6 @@ from pyscale.report.page.values import (
 )
 from pyscale.report.section import Answer
 from pyscale.report.templating import templates
-from pyscale.wording import few, listing, number, percent, phase, ratio, titled
-from pyscale_stages.wording import plural
 
 TIED = {
     "POINTS": POINTS,
@@ -75,9 +73,7 @@ def _cell(text: str, values: list[Value]) -> Cell:
 def _environment() -> Environment:
     made = templates()
     made.finalize = _finalized
-    filters = (few, listing, number, percent, phase, ratio, titled)
-    made.filters |= {one.__name__: one for one in filters}
-    made.globals |= {"labels": labels, "plural": plural, "ratio": ratio, "WAYS": WAYS, **TIED}
+    made.globals |= {"WAYS": WAYS, **TIED}
     return made
 
 

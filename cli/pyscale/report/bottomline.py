@@ -16,8 +16,9 @@ from pyscale.analysis.resource_request import Request
 from pyscale.analysis.trust import Trust, not_compared, refusal, trust_in
 from pyscale.analysis.whatif import START_UP
 from pyscale.report.curves import Curve, curves
-from pyscale.report.limits import SHORT, rival
+from pyscale.report.dictionary import labels
 from pyscale.report.results import Results
+from pyscale.report.sentences import rival
 from pyscale.wording import (
     at_each_n,
     gib,
@@ -236,18 +237,19 @@ def _limit(limits: Limits | None, chosen: int | None) -> tuple[str, str]:
     if not limits.causes:
         return NOT_KNOWN, ": only whole trials were timed."
     main, measured = limits.main, f"efficiency {ratio(limits.efficiency)}"
+    short = labels("causes")
     if main is None:
         return "no single cause", f"{at}: {measured}."
     if limits.sureness == "undecided":
         other = rival(limits) or main
-        return f"{SHORT[main.code]} or {SHORT[other.code]}", (
-            f"{at}, undecided: {measured}; without {SHORT[main.code]} {ratio(main.efficiency)}, "
-            f"without {SHORT[other.code]} {ratio(other.efficiency)}."
+        return f"{short[main.code]} or {short[other.code]}", (
+            f"{at}, undecided: {measured}; without {short[main.code]} {ratio(main.efficiency)}, "
+            f"without {short[other.code]} {ratio(other.efficiency)}."
         )
     sure = {"likely": ", probably", "unknown": ", it seems"}.get(limits.sureness or "", "")
     if gained := _without_start_up(limits):
-        return SHORT[main.code], f"{at}{sure}: {measured}; without start-up: {gained}."
-    return SHORT[main.code], f"{at}{sure}: {measured}, without it {ratio(main.efficiency)}."
+        return short[main.code], f"{at}{sure}: {measured}; without start-up: {gained}."
+    return short[main.code], f"{at}{sure}: {measured}, without it {ratio(main.efficiency)}."
 
 
 def _without_start_up(limits: Limits) -> str | None:

@@ -48,7 +48,7 @@ def paragraph(results: Results) -> str:
     # Trials of one configuration that found several states have them joined.
     states = {state for one in table["cache_state"].drop_nulls() for state in one.split("+")}
     environment = templates()
-    environment.filters |= {"listing": listing, "cite": _cite}
+    environment.filters["cite"] = _cite
     text = environment.get_template("methods.j2").render(
         context=context,
         nodes=[_node(one) for one in context.hardware],

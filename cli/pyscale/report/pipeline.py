@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pyscale.analysis.grid.findings import GridFindings
-from pyscale.report import advice, laws, limits, quality, sentences
+from pyscale.report import advice, quality, sentences
 from pyscale.report.bottomline import NAMES
 from pyscale.report.curves import Curve, curves
 from pyscale.report.page import tables
@@ -95,7 +95,7 @@ def _where(found: Sequence[Curve], results: Results) -> Section:
     limiting = (
         f"{curve.name}: {sentence}"
         for curve in found
-        for sentence in limits.of_several(advice.limits_of(curve, results))
+        for sentence in sentences.limits(advice.limits_of(curve, results))
     )
     losses = there(tables.losses(found, results), tables.waiting(found))
     return Section(
@@ -110,6 +110,14 @@ def _where(found: Sequence[Curve], results: Results) -> Section:
 
 
 def _laws(found: Sequence[Curve], results: Results) -> Iterator[str]:
-    told = ((sentence, curve) for curve in found for sentence in laws.of_curve(curve, results.fits))
-    for sentence, own in grouped(told).items():
-        yield f"{listing(curve.name for curve in own)}: {sentence}"
+    told = (
+        (sentence, curve.name)
+        for curve in found
+        for own in results.fits
+        if curve.owns(own)
+        for sentence in sentences.laws(
+            own, [row["workers"] for row in curve.timed if row["invalid"]]
+        )
+    )
+    for sentence, names in grouped(told).items():
+        yield f"{listing(names)}: {sentence}"

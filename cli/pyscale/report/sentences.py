@@ -1,4 +1,4 @@
-"""Sentences on curves and on configurations of ranks, each from its numbers."""
+"""Sentences on curves and on configurations of ranks: doubts, limits, laws, warnings."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 
 import polars as pl
+from pydantic import Field
 
+from pyscale.analysis.causes import Cause, Limits
 from pyscale.analysis.flags import SENTENCES, UNCHECKED, flags_of, flags_of_trials
+from pyscale.analysis.grid.findings import GridFindings
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.laws import WRITTEN, CurveFits
+from pyscale.analysis.warned import StageWarning, stage_warnings
+from pyscale.analysis.whatif import TAKEN_OUT_WHOLE
+from pyscale.report import templating
 from pyscale.report.curves import Curve, curves
-from pyscale.wording import amount, at_each_n, listing, of_each, score_below
+from pyscale.wording import amount, at_each_n, grouped, listing, of_each, score_below, titled
+from pyscale_stages.contract import Record
 from pyscale_stages.wording import plural
 
 Row = dict[str, Any]
@@ -142,3 +151,73 @@ def named(rows: Iterable[Row], names: Mapping[str, str]) -> list[tuple[str, Row]
 def places(names: Mapping[str, str]) -> Callable[[list[Row]], list[str]]:
     """Name configurations, each once with all its N."""
     return lambda rows: at_each_n((names[row["stage"]], row["workers"]) for row in rows)
+
+
+def limits(found: Sequence[Limits]) -> Iterator[str]:
+    """State what limits the configurations of one curve, equal sentences once."""
+    shared = {"whole": TAKEN_OUT_WHOLE, "needed": repeats_needed()}
+    said = grouped(
+        (sentence, one.workers)
+        for one in found
+        for sentence in templating.sentences("limits.j2", found=one, rival=rival(one), **shared)
+    )
+    yield from (f"At N = {listing(counts)}{sentence}" for sentence, counts in said.items())
+
+
+def rival(found: Limits) -> Cause | None:
+    """The cause that is first most often beside the main one; that one where it is alone."""
+    others = found.causes[1:] or found.causes
+    return max(others, key=lambda cause: cause.share_first or 0.0, default=None)
+
+
+def laws(found: CurveFits, excluded: Sequence[int] = ()) -> list[str]:
+    """State the laws fitted to one curve, or why one is not, and the N that they exclude."""
+    fits = (found.amdahl, found.usl)
+    return templating.sentences("laws.j2", laws=fits, excluded=excluded, written=WRITTEN)
+
+
+class Said(Record):
+    """The warning of one stage under one code."""
+
+    stage: str = Field(description="Entry of the suite; of the points of a grid that of the grid")
+    code: str
+    doubts_result: bool = Field(description="Whether the result may be wrong for it")
+    sentence: str
+
+    @property
+    def head(self) -> str:
+        """The stage, and whether its result is in doubt."""
+        return f"{self.stage}, the result may be wrong" if self.doubts_result else self.stage
+
+    @property
+    def short(self) -> str:
+        """The stage and the first sentence: the report has the rest."""
+        return f"{self.head}: {self.sentence.partition('. ')[0].rstrip('.')}."
+
+
+def warnings(trials: pl.DataFrame, grids: Iterable[GridFindings] = ()) -> tuple[Said, ...]:
+    """Give the worst warning of each stage under each code over all N, the doubted ones first.
+
+    The points of a grid count as one stage.
+    """
+    families = {
+        stage: family
+        for grid in grids
+        for stage, family in grid.points.select("stage", "family").iter_rows()
+    }
+    groups = grouped(
+        ((families.get(one.stage, one.stage), one.worst.code), one)
+        for one in stage_warnings(trials)
+    )
+    found = [_warning(family, own) for (family, _), own in groups.items()]
+    return tuple(sorted(found, key=lambda one: not one.doubts_result))
+
+
+def _warning(family: str, found: Sequence[StageWarning]) -> Said:
+    worst = max(found, key=lambda one: one.share).worst
+    points = len({one.stage for one in found})
+    others = max(one.others for one in found)
+    sentence = f"{titled(worst.sentence).rstrip('.')}."
+    sentence += f" ({points} points of the grid.)" if points > 1 else ""
+    sentence += f" ({others} similar: provenance_manifest.json.)" if others else ""
+    return Said(stage=family, code=worst.code, doubts_result=worst.doubts_result, sentence=sentence)

@@ -16,8 +16,8 @@ from pyscale.report.kinds import sections_of
 from pyscale.report.quality import worse
 from pyscale.report.results import Results
 from pyscale.report.section import summary
+from pyscale.report.sentences import warnings
 from pyscale.report.validation import lines as validation_lines
-from pyscale.report.warned import said, shortly
 
 NO_RESULTS = "No trial has a record, so there are no results."
 
@@ -46,10 +46,10 @@ def summary_of(
         told += [Text(), shown(compared)]
         told += [Text(compared.headline, "bold")] if compared.headline else []
     told += map(Text, worse(results.measured))
-    for one in said(results.trials, results.every(GridFindings)):
+    for one in warnings(results.trials, results.every(GridFindings)):
         # By its first sentence: the report has the rest.
         style = "bold red" if one.doubts_result else "bold"
-        told.append(Text.assemble((one.head, style), shortly(one).removeprefix(one.head)))
+        told.append(Text.assemble((one.head, style), one.short.removeprefix(one.head)))
     if line.stages:
         told += [Text()] if told else []
         told.append(BottomView(results.context.title, line, results))

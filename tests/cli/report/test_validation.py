@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from pyscale.report.validation import headline, sentences, write_validation
+from pyscale.report.validation import headline, reasons, write_validation
 from pyscale.validation.judging import MeasuredEntry, judged
 from refusals import assert_said
 from validated import OTHER, expected_of_two, found_of, gave, trial
@@ -26,7 +26,7 @@ def test_what_was_found_of_a_stage_is_told_with_its_numbers():
         [trial(), trial(2, same=False)],
         [trial(sha256=OTHER, objects=99)],
     ):
-        assert_said(sentences(found_of(segment=trials))[0])
+        assert_said(reasons(found_of(segment=trials))[0])
 
 
 def test_what_was_left_out_did_not_run_or_failed_once_is_told():
@@ -35,7 +35,7 @@ def test_what_was_left_out_did_not_run_or_failed_once_is_told():
     once = gave() | {"track": MeasuredEntry([trial(), trial()], "track-n1-b3/w0 failed: full")}
     for measured in (left_out, not_run, once):
         found = judged(expected_of_two(), measured)
-        assert_said(headline(found), sentences(found)[1])
+        assert_said(headline(found), reasons(found)[1])
 
 
 def test_the_file_holds_all_numbers_and_goes_with_the_validation(tmp_path, thin):

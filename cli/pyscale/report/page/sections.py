@@ -22,7 +22,6 @@ from pyscale.report.page.firstscreen import overview, same_outputs
 from pyscale.report.quality import missed
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
-from pyscale.report.warned import said
 from pyscale.wording import ABSENT, listing, of_each, titled
 from pyscale_stages.wording import plural
 
@@ -58,7 +57,7 @@ def sections(results: Results) -> dict[str, Any]:
         "pictures": results.pictures,
         "same": same_outputs(about),
         "stand_ins": list(dict.fromkeys(filter(None, (one.stand_in for one in bottom.stages)))),
-        "warned": said(results.trials, grids),
+        "warned": sentences.warnings(results.trials, grids),
         "validation": validation.section(results.validation),
         "versions": results.versions and Compared.of(results.versions),
         "sections": every,

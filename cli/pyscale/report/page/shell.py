@@ -20,7 +20,6 @@ from platformdirs import user_cache_path
 from pyscale.report.charts.chart import Chart
 from pyscale.report.templating import templates
 from pyscale.report.viewer.build import Viewer
-from pyscale.wording import titled
 from pyscale_stages.atomic import write_atomically
 
 PROVIDER = "vl-convert-python"
@@ -113,7 +112,7 @@ def rendered(template: str, data: Mapping[str, Any], **values: Any) -> str:
 def pages() -> Environment:
     """The environment of the pages."""
     environment = templates(of_pages=True)
-    environment.filters |= {"prose": prose, "begun": titled}
+    environment.filters["prose"] = prose
     libraries = {"vega_bundle": lambda: Markup(vega_bundle()), "scripts": SCRIPTS}
     environment.globals |= {"asset": asset} | libraries
     return environment

@@ -16,10 +16,8 @@ from pyscale.report.page.sections import sections
 from pyscale.report.page.shell import page_data, rendered
 from pyscale.report.palette import colour_rows
 from pyscale.report.results import Results
-from pyscale.report.viewer.build import comparison_table
-from pyscale.report.viewer.machines import machine_viewer
+from pyscale.report.viewer.build import comparison_table, machine_viewer, stage_viewer
 from pyscale.report.viewer.sources import beside_references, machines_beside_references
-from pyscale.report.viewer.stages import viewer
 from pyscale.report.write import PAGE_NAME
 from pyscale_stages.atomic import write_atomically
 
@@ -27,7 +25,7 @@ from pyscale_stages.atomic import write_atomically
 def write_page(folder: Path, results: Results) -> Path:
     """Write the page; it appears whole or not at all, and needs no other file and no network."""
     drawn = charts(results)
-    compared = viewer(beside_references(results.about_workers()))
+    compared = stage_viewer(beside_references(results.about_workers()))
     beside = machines_beside_references(results)
     machines = machine_viewer(beside) if beside else None
     tables = csv_texts(results)
