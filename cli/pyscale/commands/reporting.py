@@ -20,8 +20,7 @@ from pyscale.evaluation.run_diff import refuse_twice
 from pyscale.planning.traits import measures_alone
 from pyscale.report.answers import answers_of
 from pyscale.report.cryosparclike import Measured, benchmark_files
-from pyscale.report.quality import missed
-from pyscale.report.sentences import not_to_be_trusted
+from pyscale.report.sentences import missed, not_to_be_trusted
 from pyscale.report.terminal import summary_of
 from pyscale.report.write import writing_into
 from pyscale.settings import load_settings

@@ -25,9 +25,8 @@ from pyscale.report.curves import Curve, curves
 from pyscale.report.directives import Dialect, directives
 from pyscale.report.kinds import rank_advice
 from pyscale.report.page import tables
-from pyscale.report.quality import worse
 from pyscale.report.results import Results
-from pyscale.report.sentences import warnings
+from pyscale.report.sentences import warnings, worse
 from pyscale.settings import load_settings
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder

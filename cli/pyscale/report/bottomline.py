@@ -19,12 +19,12 @@ from pyscale.report.curves import Curve, curves
 from pyscale.report.dictionary import labels
 from pyscale.report.results import Results
 from pyscale.report.sentences import rival
+from pyscale.report.templating import sentences
 from pyscale.wording import (
     at_each_n,
     gib,
     grouped,
     listing,
-    number,
     percent,
     ratio,
     resampled_share,
@@ -38,15 +38,7 @@ Row = dict[str, Any]
 NOT_KNOWN = "not known"
 """What limits scaling, where only whole trials were timed or there is nothing to compare."""
 Outputs = Literal["same bytes", "agree", "differ", "partly checked", "not checked"]
-NAMES: dict[Objective, str] = {
-    "knee": "best value",
-    "fastest": "fastest",
-    "most": "nearly the fastest",
-    "soonest": "soonest",
-    "min_efficiency": "efficient enough",
-    "deadline": "in time",
-    "budget": "within budget",
-}
+NAMES: dict[str, str] = {code: own["name"] for code, own in labels("objectives").items()}
 """What each objective is called."""
 
 
@@ -340,87 +332,33 @@ def _outputs(found: Sequence[Curve]) -> tuple[Outputs | None, str]:
     return ("partly checked" if unchecked else "agree"), told
 
 
-def _request(
-    stages: Sequence[StageLine], total: Total | None, objective: Objective
-) -> Iterator[str]:
-    """Say what to request; of one N the cores, memory and time of a task."""
+def _request(stages: Sequence[StageLine], total: Total | None, objective: Objective) -> list[str]:
+    """Say what to request, beside what is faster; of one N cores, memory and time of a task."""
     scaled = [stage for stage in stages if len(stage.valid) > 1 and stage.chosen]
     alone = [stage for stage in stages if len(stage.valid) == 1 and stage.chosen]
-    if scaled:
-        named = _n_of({one.name: one.chosen or 0 for one in scaled}, stages)
-        yield f"Request {named}{_meaning(scaled, stages, total, objective)}."
-    if alone:
-        yield _right_size(alone, stages)
-    for stage in stages:
-        if stage.chosen is None:
-            yield f"No N is advised for {stage.name}: {stage.refusal}."
-
-
-def _n_of(best: dict[str, int], stages: Sequence[StageLine]) -> str:
-    """Name each N with its stages, as `N = 2 for segment and N = 1 for the rest`."""
-    groups = grouped((workers, name) for name, workers in best.items())
-    if len(groups) == 1 and len(best) == len(stages):
-        (workers,) = groups
-        return f"N = {workers}{' for every stage' if len(stages) > 1 else ''}"
-    return listing(f"N = {workers} for {listing(names)}" for workers, names in groups.items())
-
-
-def _meaning(
-    scaled: Sequence[StageLine],
-    stages: Sequence[StageLine],
-    total: Total | None,
-    objective: Objective,
-) -> str:
-    """What the request is: by its objective, and beside the fastest."""
-    if objective not in {"knee", "fastest"}:
-        return f" ({NAMES[objective]})"
-    if objective == "fastest":
-        beside = _beside_the_fastest(scaled)
-        return f", {beside}" if beside else " (fastest measured)"
     others = [stage for stage in scaled if stage.fastest != stage.best_value]
-    if others:
-        return f" (best value); {_price(others, stages, total)}"
-    return f" (best value); {_beside_the_fastest(scaled) or 'also the fastest measured'}"
-
-
-def _beside_the_fastest(scaled: Sequence[StageLine]) -> str:
-    """Name the N that are faster than the chosen ones, by less than the margin."""
-    faster = [
-        f"N = {one.workers}, {number(stage.time_s(one))} s"
-        + (f" for {stage.name}" if len(scaled) > 1 else "")
-        for stage in scaled
-        if (one := stage.quickest).workers != stage.chosen
-    ]
-    return f"within {percent(MARGIN)} of the fastest ({'; '.join(faster)})" if faster else ""
-
-
-def _price(others: Sequence[StageLine], stages: Sequence[StageLine], total: Total | None) -> str:
-    """What the fastest costs beside the best value: worker-hours for time."""
-    # Of all stages, where they add up.
+    # What the fastest costs is told of all stages, where they add up.
     own = stages if total is not None and total.requested else others
     best, fast = (
-        _mix(own, [getattr(stage, field) for stage in own]) for field in ("best_value", "fastest")
+        _mix(own, [getattr(stage, which) for stage in own]) if others else None
+        for which in ("best_value", "fastest")
     )
-    assert best is not None
-    assert fast is not None
-    exact = all(stage.fastest == stage.quickest.workers for stage in others)
-    return (
-        f"{'fastest' if exact else f'within {percent(MARGIN)} of the fastest'}: "
-        f"{_n_of({stage.name: stage.fastest or 0 for stage in others}, stages)}, "
-        f"{ratio(fast.worker_s / best.worker_s)} times the worker-hours for "
-        f"the same work in {percent(1 - fast.wall_s / best.wall_s)} less time"
+    return sentences(
+        "request.j2",
+        stages=stages,
+        scaled=scaled,
+        alone=alone,
+        faster=[stage for stage in scaled if stage.quickest.workers != stage.chosen],
+        others=others,
+        exact=all(stage.fastest == stage.quickest.workers for stage in others),
+        best=best,
+        fast=fast,
+        tasks=grouped(((stage.chosen, stage.each_task), stage.name) for stage in alone),
+        measured_once=all(len(stage.points) == 1 for stage in alone),
+        objective=objective,
+        margin=percent(MARGIN),
+        by_n=lambda own, which: grouped((getattr(stage, which), stage.name) for stage in own),
     )
-
-
-def _right_size(alone: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
-    told = []
-    asked = grouped(((stage.chosen, stage.each_task), stage.name) for stage in alone)
-    for (workers, each), names in asked.items():
-        who = "" if len(names) == len(stages) else f" for {listing(names)}"
-        told.append(f"{each}{who} (N = {workers})")
-    measured = all(len(stage.points) == 1 for stage in alone)
-    why = "Measured at one N: no speedup is known" if measured else "No other N has a valid output"
-    return f"Request for each task: {'; '.join(told)}. {why}."
 
 
 def _confidence(stages: Sequence[StageLine]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +19,19 @@ from pyscale.analysis.warned import StageWarning, stage_warnings
 from pyscale.analysis.whatif import TAKEN_OUT_WHOLE
 from pyscale.report import templating
 from pyscale.report.curves import Curve, curves
-from pyscale.wording import amount, at_each_n, grouped, listing, of_each, score_below, titled
+from pyscale.report.results import Results
+from pyscale.validation.expected import ValidationFindings
+from pyscale.wording import (
+    amount,
+    at_each_n,
+    grouped,
+    listing,
+    number,
+    of_each,
+    ratio,
+    score_below,
+    titled,
+)
 from pyscale_stages.contract import Record
 from pyscale_stages.wording import plural
 
@@ -155,7 +169,7 @@ def places(names: Mapping[str, str]) -> Callable[[list[Row]], list[str]]:
 
 def limits(found: Sequence[Limits]) -> Iterator[str]:
     """State what limits the configurations of one curve, equal sentences once."""
-    shared = {"whole": TAKEN_OUT_WHOLE, "needed": repeats_needed()}
+    shared: dict[str, Any] = {"whole": TAKEN_OUT_WHOLE, "needed": repeats_needed()}
     said = grouped(
         (sentence, one.workers)
         for one in found
@@ -221,3 +235,49 @@ def _warning(family: str, found: Sequence[StageWarning]) -> Said:
     sentence += f" ({points} points of the grid.)" if points > 1 else ""
     sentence += f" ({others} similar: provenance_manifest.json.)" if others else ""
     return Said(stage=family, code=worst.code, doubts_result=worst.doubts_result, sentence=sentence)
+
+
+def missed(results: Results) -> Iterator[str]:
+    """Name each measure that is worse than its suite asks for, or was not measured."""
+    for curve in curves(results.configurations):
+        work = results.context.works.get(curve.key["stage"])
+        if work is None:
+            continue
+        # Of worker counts that compute the same, the first alone may have been judged.
+        for row in distinct(curve) or curve.rows[:1]:
+            measured = json.loads(row["quality"])
+            for name in work.at_least | work.at_most:
+                value = measured.get(name)
+                least, most = work.at_least.get(name, -math.inf), work.at_most.get(name, math.inf)
+                told = f"{curve.name}: {name} is {number(value)}; the suite requires at"
+                if value is None:
+                    yield f"{curve.name}: {name} was not measured; the suite requires it."
+                elif value < least:
+                    yield f"{told} least {least:g}."
+                elif value > most:
+                    yield f"{told} most {most:g}."
+
+
+def distinct(curve: Curve) -> list[Row]:
+    """Configurations whose quality is known, but those that give the same as the one before."""
+    # Backwards, so that the first row of each value stays.
+    first = {row["quality"]: row for row in reversed(curve.rows) if row["quality"] != "{}"}
+    return [row for row in curve.rows if first.get(row["quality"]) is row]
+
+
+def worse(found: pl.DataFrame | None) -> Iterator[str]:
+    """Name each number that is worse at an N than at the fewest workers."""
+    for row in [] if found is None else found.filter("worse").iter_rows(named=True):
+        value = f"{number(row['value'])} {row['unit']}".rstrip()
+        over = row["over_baseline"]
+        than = "but 0" if over is None else f"{ratio(over)} times that"
+        yield (
+            f"{row['stage']} at N = {row['workers']}: {row['name']} is {value}, {than} at "
+            f"N = {row['baseline_workers']}; {row['better']} is better."
+        )
+
+
+def validated(found: ValidationFindings) -> tuple[str, list[str]]:
+    """State whether the installation computes what it should, and why of each stage."""
+    headline, *reasons = templating.sentences("validation.j2", found=found)
+    return headline, reasons

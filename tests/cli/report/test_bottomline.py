@@ -10,9 +10,9 @@ from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.bottomline import bottom_line
-from pyscale.report.bottomview import learned
 from pyscale.report.context import ReportContext
-from pyscale.report.page.firstscreen import overview
+from pyscale.report.page.tables import overview
+from pyscale.report.terminal import learned
 from refusals import assert_said
 
 

@@ -7,22 +7,16 @@ from typing import Any
 
 import altair as alt
 
-from pyscale.analysis.intervals import repeats_needed
 from pyscale.report import sentences
 from pyscale.report.charts.chart import Chart, chosen, cross, telling
-from pyscale.report.charts.marks import ASIDE_PX, Marks, bars
+from pyscale.report.charts.marks import ASIDE_PX, Marks, bars, marks
 from pyscale.report.curves import Curve, curves, timed_curves
 from pyscale.report.drawnrows import Row, configuration_rows, loss_rows, trial_rows
 from pyscale.report.palette import PARTS, colour
 from pyscale.report.results import Results
 from pyscale.wording import phase
 
-CONFIGURATIONS = "configurations"
-SEEN = ("curve", "workers", "wall_s", "speedup", "efficiency", "repeats", "flags")
 TOLD_OF_TRIALS = ("curve", "workers", "block", "wall_s", "cache_state")
-FEW = f"none where fewer than {repeats_needed()} trials were timed"
-BARS = f"Bars: 95 % intervals; {FEW}."
-DASHED = "Dashed: ideal."
 CROSS = "Cross: invalid, its output is not the baseline's or its workers never all ran at once."
 
 
@@ -35,83 +29,55 @@ def over_workers(results: Results) -> Iterator[Chart | None]:
         yield throughput(found)
 
 
-def _over(found: Sequence[Curve], **how: Any) -> Marks:
-    shared: dict[str, Any] = {
-        "table": CONFIGURATIONS,
-        "dataset": CONFIGURATIONS,
-        "rows": configuration_rows(found),
-        "known": [curve.name for curve in found],
-        "seen": SEEN,
-        **dict.fromkeys(("is_joined", "is_together", "is_aside"), True),
-    }
-    return Marks(**shared | how)
+def _over(
+    name: str, rows: list[Row], found: Sequence[Curve], *notes: str | None, **more: Any
+) -> Marks:
+    has_crosses = any(row["invalid"] for curve in found for row in curve.timed)
+    known = [curve.name for curve in found]
+    return marks(name, rows, *notes, CROSS if has_crosses else None, known=known, **more)
 
 
 def speedup(found: Sequence[Curve], results: Results) -> Chart | None:
     """Speedup over the baseline, and what others measured of the same stages."""
-    marks = _over(
+    shown = _over(
+        "speedup",
+        configuration_rows(found),
         found,
-        id="speedup",
-        title="Speedup over workers",
-        note=_note(found, BARS, sentences.scaling_legend(found)),
+        sentences.scaling_legend(found),
         axis=(sentences.speedup_title(found), "Efficiency: speedup over the ideal"),
-        value="speedup",
-        relative="efficiency",
-        scale="log2",
         elsewhere=elsewhere(found, results),
     )
-    ideal = marks.level(chosen("datum.workers / datum.baseline_workers", "1"))
-    return marks.chart([ideal])
+    ideal = shown.level(chosen("datum.workers / datum.baseline_workers", "1"))
+    return shown.chart([ideal])
 
 
 def walltime(found: Sequence[Curve], results: Results) -> Chart | None:
     """Wall time of every configuration and of every trial."""
     trials = trial_rows(found, results.trials)
-    marks = _over(
-        found,
-        id="walltime",
-        title="Wall time over workers",
-        note=_note(found, BARS, "Grey: single trials."),
-        axis=("Wall time (s)",) * 2,
-        value="wall_s",
-        seen=(*SEEN, "worker_seconds"),
-        is_together=False,
-        is_aside=False,
-    )
-    dots, told = telling(marks.on("trials"), "trials", trials, TOLD_OF_TRIALS)
+    shown = _over("walltime", configuration_rows(found), found)
+    dots, told = telling(shown.on("trials"), "trials", trials, TOLD_OF_TRIALS)
     small: dict[str, Any] = {"size": 22, "opacity": 0.7, "xOffset": -ASIDE_PX}
-    single = dots.mark_circle(color=colour("single"), **small).encode(**marks.at(), tooltip=told)
-    ideal = marks.level("datum.efficiency * datum.wall_s")
-    return marks.chart([ideal, single], trials=trials)
+    single = dots.mark_circle(color=colour("single"), **small).encode(**shown.at(), tooltip=told)
+    ideal = shown.level("datum.efficiency * datum.wall_s")
+    return shown.chart([ideal, single], trials=trials)
 
 
 def throughput(found: Sequence[Curve]) -> Chart | None:
     """Work per second, of the stages whose work is known."""
-    marks = _over(
-        found,
-        id="throughput",
-        title="Throughput over workers",
-        note=_note(found, "Work over the median wall time."),
-        axis=("Frames or units of work per second", "Per second and worker"),
-        value="rate",
-        relative="each",
-        dataset="throughput",
-        rows=[
-            row | {"rate": rate, "each": rate / row["workers"]}
-            for row in configuration_rows(found)
-            if row["work"]
-            for rate in (row["work"] / row["wall_s"],)
-        ],
-        seen=(*SEEN, "work"),
-    )
+    rows = [
+        row | {"rate": rate, "each": rate / row["workers"]}
+        for row in configuration_rows(found)
+        if row["work"]
+        for rate in (row["work"] / row["wall_s"],)
+    ]
     ideal = "datum.rate / datum.efficiency"
-    return marks.chart([marks.level(chosen(ideal, f"{ideal} / datum.workers"))])
+    shown = _over("throughput", rows, found)
+    return shown.chart([shown.level(chosen(ideal, f"{ideal} / datum.workers"))])
 
 
 def losses(found: Sequence[Curve], results: Results) -> Chart | None:
     """Worker-seconds by part and number of workers, a panel a curve."""
-    rows = loss_rows(curves(results.configurations), results.losses)
-    own = alt.Chart(alt.NamedData(name=CONFIGURATIONS)).transform_filter("datum.curve == panel")
+    own = alt.Chart(alt.NamedData(name="configurations")).transform_filter("datum.curve == panel")
     needed = chosen("datum.efficiency * datum.worker_seconds", "datum.efficiency")
     level = own.transform_calculate("level", needed)
     took = own.transform_filter("datum.invalid").transform_calculate(
@@ -119,16 +85,8 @@ def losses(found: Sequence[Curve], results: Results) -> Chart | None:
     )
     return bars(
         "losses",
-        "Where the worker-seconds went",
-        "N times the wall time of the middle trial, by what the workers did. Line across: what the "
-        "baseline took for as much work; what is above is lost. Cross: invalid.",
-        rows,
-        axis=("Worker-seconds", "Where the time went (share)"),
-        parts={phase(name): f"part-{name}" for name in PARTS},
-        table="losses",
-        value="worker_seconds",
-        relative="share",
-        seen=("worker_seconds", "share", "growth_s"),
+        loss_rows(curves(results.configurations), results.losses),
+        {phase(name): f"part-{name}" for name in PARTS},
         above=[
             # With an edge it is seen on every part.
             *(
@@ -160,8 +118,3 @@ def elsewhere(found: Sequence[Curve], results: Results) -> list[Row]:
         for row in configuration_rows([curve])
         if row["workers"] <= most
     ]
-
-
-def _note(found: Sequence[Curve], *sentences: str | list[Row] | None) -> str:
-    has_crosses = any(row["invalid"] for curve in found for row in curve.timed)
-    return " ".join(map(str, filter(None, (DASHED, *sentences, has_crosses and CROSS))))

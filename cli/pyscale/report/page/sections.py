@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pyscale.analysis.flags import UNCHECKED
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
 from pyscale.analysis.workers import CLOCK_TOLERANCE_S
-from pyscale.report import pipeline, sentences, validation
+from pyscale.report import sentences
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.comparisonview import Compared
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import files_of
 from pyscale.report.curves import Curve, curves
 from pyscale.report.grid.sweep import sweeps
-from pyscale.report.kinds import sections_of
-from pyscale.report.page.firstscreen import overview, same_outputs
-from pyscale.report.quality import missed
+from pyscale.report.kinds import sections_of, stage_sections
+from pyscale.report.page.tables import overview
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.wording import ABSENT, listing, of_each, titled
@@ -33,11 +33,14 @@ _BULLET = re.compile(r"^- ", re.MULTILINE)
 def sections(results: Results) -> dict[str, Any]:
     """Collect what page and text name, but charts."""
     grids = results.every(GridFindings)
-    of_kinds, of_stages = sections_of(results), [*pipeline.sections(results)]
+    of_kinds, of_stages = sections_of(results), [*stage_sections(results)]
     # What is advised of ranks and grids stands above the stages beside them.
     every = [*(one for one in of_kinds if one.leads), *of_stages]
     every += [one for one in of_kinds if not one.leads]
-    strict = (*sentences.not_to_be_trusted(results.configurations), *missed(results))
+    strict = (
+        *sentences.not_to_be_trusted(results.configurations),
+        *sentences.missed(results),
+    )
     about = results.about_workers()
     found, bottom, context = curves(about.configurations), bottom_line(about), results.context
     of_grids, of_others = (
@@ -58,7 +61,8 @@ def sections(results: Results) -> dict[str, Any]:
         "same": same_outputs(about),
         "stand_ins": list(dict.fromkeys(filter(None, (one.stand_in for one in bottom.stages)))),
         "warned": sentences.warnings(results.trials, grids),
-        "validation": validation.section(results.validation),
+        "validation": results.validation and sentences.validated(results.validation),
+        "reference": results.validation and results.validation.reference.model_dump(),
         "versions": results.versions and Compared.of(results.versions),
         "sections": every,
         "of_kinds": of_kinds,
@@ -75,6 +79,24 @@ def sections(results: Results) -> dict[str, Any]:
         "files": files_of(results),
         "method": method(found, about, [one.kind for one in of_kinds]),
     }
+
+
+def same_outputs(results: Results) -> dict[str, dict[str, str]]:
+    """Say by entry whether the largest N gave the output of the baseline that a picture shows."""
+    found = {}
+    for curve in curves(results.configurations):
+        if len(curve.timed) < 2:
+            continue
+        last = curve.timed[-1]
+        at, entry = f"at N = {last['workers']}", curve.key["stage"]
+        if last["invalid"]:
+            found[entry] = {"text": f"differs {at}", "trust": "no"}
+        elif not UNCHECKED.isdisjoint(last["flags"]):
+            found[entry] = {"text": f"check failed {at}", "trust": "no"}
+        elif last["agreement"] is not None:
+            same = "same" if last["identical"] else "agrees"
+            found[entry] = {"text": f"{same} {at}", "trust": "yes"}
+    return found
 
 
 def ran(found: Sequence[Curve]) -> str:

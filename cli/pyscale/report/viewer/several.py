@@ -11,8 +11,7 @@ import polars as pl
 
 from pyscale.planning.runfacts import Differing
 from pyscale.report.charts.chart import Chart
-from pyscale.report.charts.marks import Marks
-from pyscale.report.charts.overworkers import BARS
+from pyscale.report.charts.marks import marks
 from pyscale.report.comparison import ComparisonContext, judged
 from pyscale.report.comparisonview import Compared
 from pyscale.report.page.shell import page_data, rendered
@@ -89,25 +88,15 @@ def what_differs(several: Several) -> str:
 
 def wall_times(shown: Viewer) -> Chart | None:
     """Draw the wall times of all columns, a panel a stage."""
-    return Marks(
-        id="side-by-side",
-        title="Wall time of each run",
-        note=f"Marks: medians over trials of one run. {BARS} The table below has every number.",
-        axis=("Wall time of each run (s)",) * 2,
-        table="configurations",
-        rows=[
-            {"curve": row["curve"], "run": f"{column.id}: {column.name}"}
-            | {name: cell[name] for name in TOLD}
-            for row in shown.rows
-            if row["curve"] is not None and not row["part"]
-            for column, cell in zip(shown.found.columns, row["cells"], strict=True)
-            if cell is not None and cell["wall_s"] is not None
-        ],
-        seen=("run", "curve", "workers", "wall_s", "repeats"),
-        value="wall_s",
-        series="run",
-        is_joined=True,
-    ).chart()
+    rows = [
+        {"curve": row["curve"], "run": f"{column.id}: {column.name}"}
+        | {name: cell[name] for name in TOLD}
+        for row in shown.rows
+        if row["curve"] is not None and not row["part"]
+        for column, cell in zip(shown.found.columns, row["cells"], strict=True)
+        if cell is not None and cell["wall_s"] is not None
+    ]
+    return marks("side-by-side", rows).chart()
 
 
 def write_comparison(folder: Path, several: Several) -> Path:
