@@ -14,27 +14,12 @@ from typing import Any
 from jinja2 import Environment
 
 from pyscale.report.dictionary import WAYS
-from pyscale.report.page.values import (
-    COMPONENTS,
-    LOADER,
-    POINTS,
-    RATIOS,
-    RECONSTRUCTIONS,
-    TESTS,
-    Cell,
-    Value,
-)
+from pyscale.report.page import values as tied_values
+from pyscale.report.page.values import Cell, Numbers, Value
 from pyscale.report.section import Answer
 from pyscale.report.templating import templates
 
-TIED = {
-    "POINTS": POINTS,
-    "RATIOS": RATIOS,
-    "TESTS": TESTS,
-    "LOADER": LOADER,
-    "COMPONENTS": COMPONENTS,
-    "RECONSTRUCTIONS": RECONSTRUCTIONS,
-}
+TIED = {name: own for name, own in vars(tied_values).items() if isinstance(own, Numbers)}
 """Tables that numbers of answers stand in, as templates call them."""
 FIRST_MARK = 0xE000
 """Marks, of which a template has none by itself, stand for numbers while lines are joined."""

@@ -29,7 +29,6 @@ from pyscale.report.comparison import (
     percent,
     reasons,
 )
-from pyscale.report.fitted import empty_table, terminal_table
 from pyscale.report.machine.bench import not_applicable, rate_parts
 from pyscale.report.page.values import (
     VERSIONS,
@@ -41,6 +40,7 @@ from pyscale.report.page.values import (
     numbers,
     words,
 )
+from pyscale.report.section import empty_table, terminal_table
 from pyscale.report.templating import sentences
 from pyscale.wording import ABSENT, INVALID, agreement, grouped, interval, listing, number, quality
 from pyscale_stages.wording import plural

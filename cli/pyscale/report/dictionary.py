@@ -64,20 +64,6 @@ def _words(value: Any) -> str:
     return ", ".join(told) if isinstance(told, list) else str(told)
 
 
-_STATES = {
-    "verified-cold": ("cold, verified", "cold (verified)"),
-    "warm": ("warm", "warm"),
-    "evicted-unverified": ("evicted, unverified", "evicted (not verified)"),
-    "asis": ("", "left as it was"),
-    "direct": ("past it (O_DIRECT)", ""),
-    "unsupported": ("cannot be controlled", "not controlled"),
-}
-STATES, CITED_STATES = (
-    {state: words[place] for state, words in _STATES.items() if words[place]} for place in range(2)
-)
-"""States of the page cache in tables and in a paper, by their names in the record."""
-
-
 def in_units(unit: float) -> Written:
     """Write numbers in a unit of this size."""
     return lambda value: number(value / unit)
@@ -86,7 +72,7 @@ def in_units(unit: float) -> Written:
 WAYS: Mapping[str, Written] = {
     "number": number,
     "words": _words,
-    "state": lambda name: str(STATES.get(name, name)),
+    "state": lambda name: str(labels("states").get(name, name)),
     "whole": str,
     "rounded": "{:.0f}".format,
     "shortest": "{:g}".format,

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 from polars.exceptions import PolarsError
@@ -75,38 +76,15 @@ def _whole(text: str) -> int:
     return int(whole)
 
 
-class Kind(NamedTuple):
+@dataclass(frozen=True)
+class Column:
     """How the cells of a column are read."""
 
     read: Callable[[str], Any]
     what: str
     """What they must be, with an example."""
-    type: type[pl.DataType] | pl.DataType
     means: str = ""
     """What a number of them is."""
-
-
-SECONDS, OF_WORK, OF_LENGTH = (
-    Kind(read, what, pl.Float64, means)
-    for read, what, means in (
-        (
-            _seconds,
-            "a number of seconds, such as 12.5, or a time like 00:01:40",
-            "a time in seconds",
-        ),
-        (_number, "a number, such as 12.5", "an amount of work"),
-        (_number, "a number, such as 12.5", "a length in pixels"),
-    )
-)
-COUNT = Kind(_whole, "a whole number", pl.Int64)
-DATE = Kind(datetime.fromisoformat, "a date, such as 2026-03-17T11:42:24", pl.Datetime("us", "UTC"))
-
-
-@dataclass(frozen=True)
-class Column:
-    """What a column holds."""
-
-    kind: Kind
     least: int = 0
     is_above: bool = False
     """Whether the least itself is too little."""
@@ -115,36 +93,45 @@ class Column:
 
     def wrong(self, value: float) -> str:
         """Say why a number cannot be one of the column; empty where it can."""
-        if self.kind is COUNT:
+        if not self.means:
             if value < self.least:
                 return f"must be at least {self.least}"
             return "is too large" if value > LARGEST else ""
         if not math.isfinite(value) or value > LARGEST or 0 < value < LEAST:
-            return f"is not {self.kind.means}"
+            return f"is not {self.means}"
         if value < 0 or (value == 0 and self.is_above):
             least = "above zero" if self.is_above else "zero or more"
-            return f"must be {least} ({self.kind.means})"
+            return f"must be {least} ({self.means})"
         return ""
 
 
+_date = datetime.fromisoformat
+_time_of = partial(
+    Column,
+    _seconds,
+    "a number of seconds, such as 12.5, or a time like 00:01:40",
+    "a time in seconds",
+)
+_amount = partial(Column, _number, "a number, such as 12.5")
+_count = partial(Column, _whole, "a whole number")
 READ = {
-    "wall_s": Column(SECONDS, is_above=True),
-    "time_s": Column(SECONDS, is_above=True),
-    "length_px": Column(OF_LENGTH, is_above=True),
-    "mean_task_s": Column(SECONDS),
-    "sd_task_s": Column(SECONDS),
-    "cpu_s": Column(SECONDS, zero_is_unknown=True),
-    "work": Column(OF_WORK, is_above=True),
-    "workers": Column(COUNT, 1),
-    "repeat": Column(COUNT),
-    "block": Column(COUNT),
-    "tasks": Column(COUNT, 1),
-    "tasks_done": Column(COUNT, 1),
-    "cpus": Column(COUNT, 1),
-    "gpus": Column(COUNT),
-    "requested_memory_bytes": Column(COUNT, zero_is_unknown=True),
-    "peak_memory_bytes": Column(COUNT, zero_is_unknown=True),
-    **dict.fromkeys(DATES, Column(DATE)),
+    "wall_s": _time_of(is_above=True),
+    "time_s": _time_of(is_above=True),
+    "length_px": _amount("a length in pixels", is_above=True),
+    "mean_task_s": _time_of(),
+    "sd_task_s": _time_of(),
+    "cpu_s": _time_of(zero_is_unknown=True),
+    "work": _amount("an amount of work", is_above=True),
+    "workers": _count(least=1),
+    "repeat": _count(),
+    "block": _count(),
+    "tasks": _count(least=1),
+    "tasks_done": _count(least=1),
+    "cpus": _count(least=1),
+    "gpus": _count(),
+    "requested_memory_bytes": _count(zero_is_unknown=True),
+    "peak_memory_bytes": _count(zero_is_unknown=True),
+    **dict.fromkeys(DATES, Column(_date, "a date, such as 2026-03-17T11:42:24")),
 }
 """Every column but those of names."""
 
@@ -323,16 +310,22 @@ def _values(where: str, texts: dict[str, str]) -> Iterator[tuple[str, Any]]:
 def _value(where: str, name: str, text: str, column: Column) -> Any:
     try:
         # Python takes 1_000 for a number; a table that has it does not mean that.
-        value = column.kind.read(text.replace("_", "?"))
+        value = column.read(text.replace("_", "?"))
     except ValueError:
-        raise UserError(f"{where}: {name} {text!r} is not {column.kind.what}") from None
-    if column.kind is not DATE and (wrong := column.wrong(value)):
+        raise UserError(f"{where}: {name} {text!r} is not {column.what}") from None
+    if not isinstance(value, datetime) and (wrong := column.wrong(value)):
         raise UserError(f"{where}: {name} {text} {wrong}")
     return None if value == 0 and column.zero_is_unknown else value
 
 
 def _typed(rows: Rows, columns: Sequence[str]) -> pl.DataFrame:
-    schema = {name: READ[name].kind.type if name in READ else pl.String for name in columns}
+    types: dict[Any, Any] = {
+        _seconds: pl.Float64,
+        _number: pl.Float64,
+        _whole: pl.Int64,
+        _date: pl.Datetime("us", "UTC"),
+    }
+    schema = {name: types[READ[name].read] if name in READ else pl.String for name in columns}
     return pl.DataFrame([row for _, row in rows], schema=schema)
 
 

@@ -21,12 +21,11 @@ from pyscale.report.bottomline import NAMES, NOT_KNOWN, BottomLine, bottom_line
 from pyscale.report.comparisonview import Compared
 from pyscale.report.comparisonview import shown as comparison_shown
 from pyscale.report.curves import curves
-from pyscale.report.fitted import Fitted, empty_table, terminal_table
 from pyscale.report.kinds import sections_of, stage_sections
 from pyscale.report.page import tables
 from pyscale.report.page.values import cell_text
 from pyscale.report.results import Results
-from pyscale.report.section import summary
+from pyscale.report.section import Fitted, empty_table, summary, terminal_table
 from pyscale.wording import ABSENT, INVALID, grouped, listing, ratio
 
 OTHERS = (

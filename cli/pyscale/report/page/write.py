@@ -10,7 +10,6 @@ from altair.utils.schemapi import debug_mode
 from pyscale.report.charts.chart import Chart, Row
 from pyscale.report.charts.kinds import of_kinds
 from pyscale.report.charts.overworkers import over_workers
-from pyscale.report.charts.timeline import timeline
 from pyscale.report.csv import csv_texts
 from pyscale.report.page.sections import sections
 from pyscale.report.page.shell import page_data, rendered
@@ -49,7 +48,7 @@ def charts(results: Results) -> list[Chart]:
     """Every chart that has something to show; their data are names of `datasets`."""
     # It would check every part of every chart against its schema, for seconds.
     with debug_mode(False):
-        drawn = (*over_workers(results), *of_kinds(results), timeline(results.about_workers()))
+        drawn = (*over_workers(results), *of_kinds(results))
     return [chart for chart in drawn if chart is not None]
 
 
