@@ -18,7 +18,7 @@ from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site, load_site
 from pyscale.planning.traits import meets, stands_apart
 from pyscale.progress.status import queue_waits_s
-from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
+from pyscale.report.advice import Advice, StageAdvice, doubts, limits_near
 from pyscale.report.bottomline import NAMES, bottom_line
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
@@ -26,7 +26,7 @@ from pyscale.report.directives import Dialect, directives
 from pyscale.report.kinds import rank_advice
 from pyscale.report.page import tables
 from pyscale.report.results import Results
-from pyscale.report.sentences import warnings, worse
+from pyscale.report.sentences import excluded, warnings, worse
 from pyscale.settings import load_settings
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder

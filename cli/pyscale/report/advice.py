@@ -22,7 +22,6 @@ from pyscale.report.curves import Curve
 from pyscale.report.dictionary import labels
 from pyscale.report.page.values import Table
 from pyscale.report.results import Results
-from pyscale.report.sentences import why_invalid
 from pyscale.wording import ABSENT, percent, resampled_share
 from pyscale_stages.contract import Record
 
@@ -105,12 +104,6 @@ def confidence(choice: Choice) -> str:
     """Say how sure a choice is, in short."""
     share = "" if choice.share_chosen is None else f" ({resampled_share(choice.share_chosen)})"
     return ABSENT if choice.workers is None else f"{choice.sureness}{share}"
-
-
-def excluded(curve: Curve) -> list[str]:
-    """Name the configurations that are never chosen, because they are invalid."""
-    wrong = (row for row in curve.timed if row["invalid"])
-    return [f"N = {row['workers']} is never chosen: {why_invalid(row)}." for row in wrong]
 
 
 def doubts(found: Sequence[Curve]) -> list[str]:

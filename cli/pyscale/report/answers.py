@@ -9,7 +9,6 @@ from pydantic import Field
 from pyscale.analysis.trust import Trust
 from pyscale.report.bottomline import StageLine, bottom_line
 from pyscale.report.csv import files_of
-from pyscale.report.curves import Curve, curves
 from pyscale.report.kinds import sections_of, stage_sections
 from pyscale.report.page.values import CONFIGURATIONS, Cell, Value, cell_text
 from pyscale.report.results import Results
@@ -56,17 +55,15 @@ class Answers(Record):
 
 def answers_of(results: Results) -> Answers:
     """Collect the answers of a report."""
-    about = results.about_workers()
-    line = bottom_line(about)
+    line = bottom_line(results)
     kinds = sections_of(results)
-    of_stages = zip(line.stages, curves(about.configurations), strict=True)
     return Answers(
         title=results.context.title,
         run_id=results.context.run_id,
         request=line.request,
         outputs=line.outputs_sentence,
         claims=(
-            *(claim for stage, curve in of_stages for claim in _of_stage(stage, curve)),
+            *(claim for stage in line.stages for claim in _of_stage(stage)),
             *(
                 _claim(one, answer.answers, (*answer.head, *answer.rest), text=answer.text)
                 for section in kinds
@@ -83,13 +80,12 @@ def answers_of(results: Results) -> Answers:
     )
 
 
-def _of_stage(line: StageLine, curve: Curve) -> Iterator[Claim]:
-    at = {row["workers"]: row for row in curve.timed}
+def _of_stage(line: StageLine) -> Iterator[Claim]:
     if line.shown is not None:
-        cell = CONFIGURATIONS.interval_cell(at[line.shown.workers], "speedup", ratio)
-        yield _claim(line, "speedup", (*cell, f" times as fast at N = {line.shown.workers}"))
-    if line.chosen is not None:
-        wall_s = CONFIGURATIONS.interval_cell(at[line.chosen], "wall_s", number)
+        cell = CONFIGURATIONS.interval_cell(line.shown, "speedup", ratio)
+        yield _claim(line, "speedup", (*cell, f" times as fast at N = {line.shown['workers']}"))
+    if (chosen := line.at(line.chosen)) is not None:
+        wall_s = CONFIGURATIONS.interval_cell(chosen, "wall_s", number)
         each = f"; each task: {line.each_task}" if line.each_task else ""
         told = (f"N = {line.chosen}: ", *wall_s, f" s{each}")
         yield _claim(line, "request", told, confidence=line.confidence)

@@ -42,23 +42,15 @@ NAMES: dict[str, str] = {code: own["name"] for code, own in labels("objectives")
 """What each objective is called."""
 
 
-class Point(Record):
-    """One stage, or the whole, at one N."""
-
-    workers: int = Field(description="N")
-    wall_s: float = Field(description="Median wall time")
-    speedup: float | None = Field(None, description="None where the output is invalid")
-    efficiency: float | None = Field(None, description="None where the output is invalid")
-    invalid: bool = Field(False, description="Whether no ratio of it holds")
-
-
 class StageLine(Record):
     """One curve over N."""
 
     name: str = Field(description="Stage, and what else tells its curve from others")
     algorithm: str | None = Field(description="What ran; None where that is not known")
     stand_in: str | None = Field(description="Sentence where a small stand-in model ran")
-    points: tuple[Point, ...] = Field(description="By rising N")
+    points: tuple[Row, ...] = Field(
+        description="Its rows of the table of configurations that have a time, by rising N"
+    )
     best_value: int | None = Field(description="N of best value; None where none is advised")
     fastest: int | None = Field(description="Fewest workers within 5 % of the fastest")
     chosen: int | None = Field(description="N of the objective; None where none is advised")
@@ -80,27 +72,28 @@ class StageLine(Record):
     notes: tuple[str, ...] = Field(description="What cannot change the answer")
 
     @property
-    def shown(self) -> Point | None:
+    def shown(self) -> Row | None:
         """The point whose speedup is shown."""
         return self.at(self.shown_at)
 
     @property
-    def quickest(self) -> Point:
+    def quickest(self) -> Row:
         """The point of the least time for the same work."""
-        return min(self.valid, key=lambda one: (self.time_s(one), one.workers))
+        return min(self.valid, key=lambda one: (self.time_s(one), one["workers"]))
 
     @property
-    def valid(self) -> tuple[Point, ...]:
+    def valid(self) -> tuple[Row, ...]:
         """The points whose output is the baseline's."""
-        return tuple(one for one in self.points if not one.invalid)
+        return tuple(one for one in self.points if not one["invalid"])
 
-    def at(self, workers: int | None) -> Point | None:
+    def at(self, workers: int | None) -> Row | None:
         """The point at one N."""
-        return next((one for one in self.points if one.workers == workers), None)
+        return next((one for one in self.points if one["workers"] == workers), None)
 
-    def time_s(self, one: Point) -> float:
+    def time_s(self, one: Row) -> float:
         """Time of the baseline's work at a valid point, which follows from the speedup."""
-        return self.points[0].wall_s / (one.speedup or 1.0)
+        time_s: float = self.points[0]["wall_s"] / (one["speedup"] or 1.0)
+        return time_s
 
 
 class Mix(Record):
@@ -169,7 +162,8 @@ def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
 
 def _stage(curve: Curve, results: Results, objective: Objective) -> StageLine:
     work = results.context.works.get(curve.key["stage"])
-    choice, knee, fastest = (_choice(curve, results, o) for o in (objective, "knee", "fastest"))
+    own = {one.objective: one for one in results.choices if curve.owns(one)}
+    choice, knee, fastest = (own.get(one) for one in (objective, "knee", "fastest"))
     request = next((one for one in results.requests if curve.owns(one)), None)
     best = None if choice is None else choice.workers
     valid = [row["workers"] for row in curve.timed[1:] if not row["invalid"]]
@@ -182,7 +176,7 @@ def _stage(curve: Curve, results: Results, objective: Objective) -> StageLine:
         name=curve.name,
         algorithm=None if work is None else work.how,
         stand_in=None if work is None else work.stand_in,
-        points=tuple(map(_point, curve.timed)),
+        points=tuple(curve.timed),
         best_value=None if knee is None else knee.workers,
         chosen=best,
         fastest=None if fastest is None else fastest.workers,
@@ -253,21 +247,6 @@ def _without_start_up(limits: Limits) -> str | None:
     return f"N = {limits.workers}, {ratio(speedup)} times"
 
 
-def _point(row: Row) -> Point:
-    return Point(
-        workers=row["workers"],
-        wall_s=row["wall_s"],
-        speedup=None if row["invalid"] else row["speedup"],
-        efficiency=None if row["invalid"] else row["efficiency"],
-        invalid=row["invalid"],
-    )
-
-
-def _choice(curve: Curve, results: Results, objective: Objective) -> Choice | None:
-    own = (one for one in results.choices if curve.owns(one) and one.objective == objective)
-    return next(own, None)
-
-
 def _total(found: Sequence[Curve], stages: Sequence[StageLine], results: Results) -> Total | None:
     names = [curve.key["stage"] for curve in found]
     suites = {curve.key["suite"] for curve in found}
@@ -276,14 +255,14 @@ def _total(found: Sequence[Curve], stages: Sequence[StageLine], results: Results
         return None
     # Sums of times of other work at each N give no speedup.
     strong = all(row["scaling"] in {None, "strong"} for curve in found for row in curve.timed)
-    bases = {stage.points[0].workers if stage.points else 0 for stage in stages}
-    is_invalid = any(one.invalid for stage in stages for one in stage.points[:1])
+    bases = {stage.points[0]["workers"] if stage.points else 0 for stage in stages}
+    is_invalid = any(one["invalid"] for stage in stages for one in stage.points[:1])
     if not strong or is_invalid or len(bases) > 1 or 0 in bases:
         return None
     return Total(
         name="whole pipeline" if is_one else "all stages",
         baseline_workers=bases.pop(),
-        wall_s=sum(stage.points[0].wall_s for stage in stages),
+        wall_s=sum(stage.points[0]["wall_s"] for stage in stages),
         requested=_mix(stages, [stage.chosen for stage in stages]),
     )
 
@@ -291,14 +270,14 @@ def _total(found: Sequence[Curve], stages: Sequence[StageLine], results: Results
 def _mix(stages: Sequence[StageLine], counts: Sequence[int | None]) -> Mix | None:
     """Sum stages up, each at its N, for the baseline's work."""
     own = zip(stages, counts, strict=True)
-    times = [(stage.time_s(one), one.workers) for stage, n in own if (one := stage.at(n))]
+    times = [(stage.time_s(one), one["workers"]) for stage, n in own if (one := stage.at(n))]
     if len(times) < len(stages):
         return None
     wall_s = sum(time_s for time_s, _ in times)
     return Mix(
         wall_s=wall_s,
         worker_s=sum(workers * time_s for time_s, workers in times),
-        speedup=sum(stage.points[0].wall_s for stage in stages) / wall_s,
+        speedup=sum(stage.points[0]["wall_s"] for stage in stages) / wall_s,
     )
 
 
@@ -348,9 +327,9 @@ def _request(stages: Sequence[StageLine], total: Total | None, objective: Object
         stages=stages,
         scaled=scaled,
         alone=alone,
-        faster=[stage for stage in scaled if stage.quickest.workers != stage.chosen],
+        faster=[stage for stage in scaled if stage.quickest["workers"] != stage.chosen],
         others=others,
-        exact=all(stage.fastest == stage.quickest.workers for stage in others),
+        exact=all(stage.fastest == stage.quickest["workers"] for stage in others),
         best=best,
         fast=fast,
         tasks=grouped(((stage.chosen, stage.each_task), stage.name) for stage in alone),

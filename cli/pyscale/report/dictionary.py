@@ -64,6 +64,14 @@ def _words(value: Any) -> str:
     return ", ".join(told) if isinstance(told, list) else str(told)
 
 
+@cache
+def labels(group: str) -> Mapping[str, Any]:
+    """Names of one group of `labels.toml`, by what stages and records call them."""
+    text = (files("pyscale.report") / "labels.toml").read_text("utf-8")
+    named: Mapping[str, Any] = tomllib.loads(text)[group]
+    return named
+
+
 def in_units(unit: float) -> Written:
     """Write numbers in a unit of this size."""
     return lambda value: number(value / unit)
@@ -102,14 +110,6 @@ def declarations() -> Mapping[str, Mapping[str, Any]]:
         table: {name: {"means": own} if isinstance(own, str) else own for name, own in each.items()}
         for table, each in tomllib.loads(text).items()
     }
-
-
-@cache
-def labels(group: str) -> Mapping[str, Any]:
-    """Names of one group of `labels.toml`, by what stages and records call them."""
-    text = (files("pyscale.report") / "labels.toml").read_text("utf-8")
-    named: Mapping[str, Any] = tomllib.loads(text)[group]
-    return named
 
 
 @cache

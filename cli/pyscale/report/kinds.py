@@ -84,7 +84,7 @@ def _results(found: Sequence[Curve], about: Results, results: Results) -> Sectio
     every = curves(results.without_apart())
     points = {stage for grid in results.every(GridFindings) for stage in grid.points["stage"]}
     table = tables.results(found)
-    scaled = filter(None, map(sentences.scaled_work, found))
+    scaled = (told for curve in found for told in sentences.scaled_work(curve))
     return Section(
         kind="results",
         title="Results",

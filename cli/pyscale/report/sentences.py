@@ -22,14 +22,11 @@ from pyscale.report.curves import Curve, curves
 from pyscale.report.results import Results
 from pyscale.validation.expected import ValidationFindings
 from pyscale.wording import (
-    amount,
     at_each_n,
     grouped,
     listing,
     number,
     of_each,
-    ratio,
-    score_below,
     titled,
 )
 from pyscale_stages.contract import Record
@@ -65,27 +62,13 @@ def not_to_be_trusted(configurations: pl.DataFrame) -> Iterator[str]:
     These fail `pyscale run --strict`.
     """
     for curve in curves(configurations):
-        for row in curve.rows:
-            where = f"{curve.name} at N = {row['workers']}"
-            if row["invalid"]:
-                yield f"{where} is invalid: {why_invalid(row)}."
-            if not set(UNCHECKED).isdisjoint(row["flags"]):
-                yield (
-                    f"{where} may be invalid: the comparison of its output with the baseline's "
-                    "failed."
-                )
+        named = {"name": curve.name, "rows": curve.rows, "unchecked": UNCHECKED}
+        yield from templating.sentences("curves.j2", "not_to_be_trusted", **named)
 
 
-def why_invalid(row: Mapping[str, Any]) -> str:
-    """Say how far the output of an invalid configuration is from the baseline's, or what else."""
-    if "disagrees" not in row["flags"]:
-        return "its workers never all ran at once"
-    tolerance = row["agreement_tolerance"]
-    return (
-        "in the worst trial its output agrees with the baseline's by "
-        f"{score_below(row['agreement'], tolerance)}, and {tolerance:g} is required "
-        f"(the score is: {row['agreement_measure']})"
-    )
+def excluded(curve: Curve) -> list[str]:
+    """Name the configurations that are never chosen, because they are invalid."""
+    return templating.sentences("curves.j2", "excluded", rows=curve.timed)
 
 
 def is_scaled(row: Row) -> bool:
@@ -93,22 +76,11 @@ def is_scaled(row: Row) -> bool:
     return row["scaling"] in {"weak", "mixed"}
 
 
-def scaled_work(curve: Curve) -> str | None:
-    """State how the work grew, and what speedup and efficiency compare; None where it did not."""
-    base = curve.base
-    if base is None or not is_scaled(base):
-        return None
-    done = listing(f"{amount(row['work'])} at N = {row['workers']}" for row in curve.timed)
-    if base["scaling"] == "weak":
-        each = amount(base["work"] / base["workers"])
-        return (
-            f"Weak scaling: the work grew with N ({done}), {each} per worker. Speedup compares "
-            "work per second; efficiency is the baseline's wall time over that at N."
-        )
-    return (
-        f"Neither the work nor the work per worker was the same at every N ({done}): speedup "
-        "compares work per second."
-    )
+def scaled_work(curve: Curve) -> list[str]:
+    """State how the work grew, and what speedup and efficiency compare; empty: it did not."""
+    if curve.base is None or not is_scaled(curve.base):
+        return []
+    return templating.sentences("curves.j2", "scaled_work", rows=curve.timed)
 
 
 def assumed_strong(found: Sequence[Curve]) -> Iterator[str]:
@@ -265,16 +237,10 @@ def distinct(curve: Curve) -> list[Row]:
     return [row for row in curve.rows if first.get(row["quality"]) is row]
 
 
-def worse(found: pl.DataFrame | None) -> Iterator[str]:
+def worse(found: pl.DataFrame | None) -> list[str]:
     """Name each number that is worse at an N than at the fewest workers."""
-    for row in [] if found is None else found.filter("worse").iter_rows(named=True):
-        value = f"{number(row['value'])} {row['unit']}".rstrip()
-        over = row["over_baseline"]
-        than = "but 0" if over is None else f"{ratio(over)} times that"
-        yield (
-            f"{row['stage']} at N = {row['workers']}: {row['name']} is {value}, {than} at "
-            f"N = {row['baseline_workers']}; {row['better']} is better."
-        )
+    rows = [] if found is None else found.filter("worse").to_dicts()
+    return templating.sentences("curves.j2", "worse", rows=rows)
 
 
 def validated(found: ValidationFindings) -> tuple[str, list[str]]:

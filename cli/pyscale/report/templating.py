@@ -13,7 +13,7 @@ from pyscale_stages.wording import plural
 
 FILTERS = (
     *("amount", "coarse", "few", "gib", "listing", "number", "percent", "phase", "ratio"),
-    *("resampled_share", "score", "titled"),
+    *("resampled_share", "score", "score_below", "titled"),
 )
 """Functions of `pyscale.wording` by which templates write values."""
 

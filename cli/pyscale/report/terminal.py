@@ -79,7 +79,7 @@ def summary_of(
         told.append(Text.assemble((one.head, style), one.short.removeprefix(one.head)))
     if line.stages:
         told += [Text()] if told else []
-        told.append(BottomView(results.context.title, line, results))
+        told.append(BottomView(results.context.title, line))
         told += [Text(f"Note: {note}.") for note in line.notes] if verbose else []
     elif not of_kinds:
         told.append(Text(NO_RESULTS))
@@ -92,11 +92,10 @@ class BottomView:
 
     title: str
     line: BottomLine
-    results: Results
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         stages = self.line.stages
-        every = sorted({one.workers for stage in stages for one in stage.points})
+        every = sorted({one["workers"] for stage in stages for one in stage.points})
         advised = {n for one in stages for n in (one.chosen, one.fastest, one.shown_at)}
         few = [count for count in every if count in {*every[:1], *advised}]
         # What may be shown, the most first.
@@ -105,7 +104,7 @@ class BottomView:
         # Where none has room, the last and narrowest is shown all the same.
         for detail in product(counts, algorithms, (True, False)):
             shown, has_algorithms, has_ends = detail
-            rows = tables.overview(self.line, self.results.about_workers(), shown)["rows"]
+            rows = tables.overview(self.line, shown)["rows"]
             table = _table(rows, *detail, plain=options.ascii_only)
             # As wide as it likes, to learn how wide that is.
             wide = options.update(max_width=10_000)
@@ -209,11 +208,11 @@ def learned(line: BottomLine) -> str | None:
     """
     found = [one for one in line.stages if one.chosen and len(one.valid) > 1 and one.trust != "no"]
     told = [
-        f"N = {one.chosen} makes {one.name} {ratio(point.speedup)} times as fast"
+        f"N = {one.chosen} makes {one.name} {ratio(point['speedup'])} times as fast"
         for one in found
-        if (point := one.at(one.chosen)) and one.chosen != one.points[0].workers
+        if (point := one.at(one.chosen)) and one.chosen != one.points[0]["workers"]
     ]
-    alone = [one.name for one in found if one.chosen == one.points[0].workers == 1]
+    alone = [one.name for one in found if one.chosen == one.points[0]["workers"] == 1]
     if alone:
         gain, them = ("gain", "them") if len(alone) > 1 else ("gains", "it")
         told.append(f"{listing(alone)} {gain} nothing by more workers: leave {them} at one")

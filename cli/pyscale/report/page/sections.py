@@ -47,7 +47,7 @@ def sections(results: Results) -> dict[str, Any]:
         [one.ran for one in of_kinds if (one.kind == "grid") is is_grid]
         for is_grid in (True, False)
     )
-    first = overview(bottom, about) if bottom.stages else None
+    first = overview(bottom) if bottom.stages else None
     return {
         "context": context,
         # Without the run's id, which stands elsewhere.

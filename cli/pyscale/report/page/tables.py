@@ -10,9 +10,9 @@ import polars as pl
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.spending import COSTS
 from pyscale.report import advice
-from pyscale.report.bottomline import NAMES, BottomLine, Point, StageLine, Total
+from pyscale.report.bottomline import NAMES, BottomLine, StageLine, Total
 from pyscale.report.context import Work
-from pyscale.report.curves import Curve, curves
+from pyscale.report.curves import Curve
 from pyscale.report.dictionary import entry
 from pyscale.report.page.values import (
     CONFIGURATIONS,
@@ -235,24 +235,11 @@ def _part(part: str) -> Writer:
     return write
 
 
-def overview(
-    found: BottomLine, results: Results, counts: Sequence[int] | None = None
-) -> dict[str, Any]:
-    """Lay out the rows of a bottom line, at some N, for a page and for a terminal alike.
-
-    Its numbers are those of the configurations.
-    """
+def overview(found: BottomLine, counts: Sequence[int] | None = None) -> dict[str, Any]:
+    """Lay out the rows of a bottom line, at some N, for a page and for a terminal alike."""
     points = [one for line in found.stages for one in line.points]
     counts = _counts(found.stages) if counts is None else counts
-    rows = []
-    for line, curve in zip(found.stages, curves(results.configurations), strict=True):
-        timed = {row["workers"]: row for row in curve.timed}
-        times = {count: _wall_time(row) for count, row in timed.items()}
-        shown, told, head = line.shown, line.limit_sentence, len(line.limit)
-        speedup = OF.interval_cell(timed[shown.workers], "speedup", ratio) if shown else ()
-        # The sentence begins with the limit, which stands apart from the rest.
-        limit = {"limit": told[:head], "limit_more": told[head:].lstrip(" ,:")}
-        rows.append(_row(line.name, times, counts, shown, speedup) | {"line": line} | limit)
+    rows = [_row(line, counts) for line in found.stages]
     rows += [] if found.total is None else [_whole(found.total, counts)]
     kinds = {time["kind"] for row in rows for time in row["times"] if time}
     notes = (
@@ -262,7 +249,7 @@ def overview(
         if "range" in kinds
         else "",
         "Bar: share of the ideal speedup." if any(row["share"] for row in rows) else "",
-        "Other N stand under Results." if {one.workers for one in points} - {*counts} else "",
+        "Other N stand under Results." if {one["workers"] for one in points} - {*counts} else "",
     )
     return {"counts": counts, "rows": rows, "note": " ".join(filter(None, notes))}
 
@@ -284,26 +271,26 @@ def _whole(total: Total, counts: Sequence[int]) -> dict[str, Any]:
 
 def _counts(stages: Sequence[StageLine]) -> tuple[int, ...]:
     """Choose N: the least and the largest, those that are advised, and others as there is room."""
-    every = sorted({one.workers for line in stages for one in line.points})
+    every = sorted({one["workers"] for line in stages for one in line.points})
     advised = [n for s in stages for n in (s.shown_at, s.chosen, s.fastest) if n in every]
     by_need = dict.fromkeys([*every[:1], *every[-1:], *advised, *every])
     return tuple(sorted(list(by_need)[:MOST_COUNTS]))
 
 
-def _row(
-    name: str,
-    times: dict[int, dict[str, Any]],
-    counts: Sequence[int],
-    shown: Point | None,
-    speedup: Cell,
-) -> dict[str, Any]:
+def _row(line: StageLine, counts: Sequence[int]) -> dict[str, Any]:
+    times = {row["workers"]: _wall_time(row) for row in line.points}
+    shown, told, head = line.shown, line.limit_sentence, len(line.limit)
     return {
-        "name": name,
+        "name": line.name,
         "times": [times.get(count) for count in counts],
-        "speedup": speedup,
-        "at": f"at N = {shown.workers}" if shown else "",
+        "speedup": OF.interval_cell(shown, "speedup", ratio) if shown else (),
+        "at": f"at N = {shown['workers']}" if shown else "",
         # The length of the bar: the whole of it is the ideal.
-        "share": min(1.0, shown.efficiency or 0.0) if shown else 0.0,
+        "share": min(1.0, shown["efficiency"] or 0.0) if shown else 0.0,
+        "line": line,
+        # The sentence begins with the limit, which stands apart from the rest.
+        "limit": told[:head],
+        "limit_more": told[head:].lstrip(" ,:"),
     }
 
 
