@@ -21,7 +21,6 @@ from pyscale.report.bottomline import BottomLine
 from pyscale.report.curves import Curve
 from pyscale.report.dictionary import labels
 from pyscale.report.page.values import Table
-from pyscale.report.results import Results
 from pyscale.wording import ABSENT, percent, resampled_share
 from pyscale_stages.contract import Record
 
@@ -92,12 +91,6 @@ class Advice(Record):
     line: BottomLine = Field(
         BottomLine(stages=()), exclude=True, description="The same as a report sums it up"
     )
-
-
-def limits_of(curve: Curve, results: Results) -> list[Limits]:
-    """What limits a curve of a report, near every N that is advised."""
-    own = [choice for choice in results.choices if curve.owns(choice)]
-    return limits_near(curve, own, results.limits)
 
 
 def confidence(choice: Choice) -> str:

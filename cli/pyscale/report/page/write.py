@@ -11,7 +11,7 @@ from pyscale.report.charts.chart import Chart, Row
 from pyscale.report.charts.kinds import of_kinds
 from pyscale.report.charts.overworkers import over_workers
 from pyscale.report.csv import csv_texts
-from pyscale.report.page.sections import sections
+from pyscale.report.kinds import sections
 from pyscale.report.page.shell import page_data, rendered
 from pyscale.report.palette import colour_rows
 from pyscale.report.results import Results
