@@ -48,7 +48,7 @@ from pyscale.report.csv import csv_texts
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.terminal import summary_of
-from pyscale.report.validation import write_validation
+from pyscale.report.write import write_validation
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import PROVENANCE_FILE
 from renderedscripts import SHOWN, shown

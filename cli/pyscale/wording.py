@@ -101,21 +101,6 @@ def interval(row: Mapping[str, Any], column: str, written: Callable[[Any], str])
     return text if ABSENT in {low, high} else f"{text} [{low}, {high}]"
 
 
-def wall_time(row: Mapping[str, float | None]) -> str:
-    """Wall time of a configuration in seconds, with its interval."""
-    return interval(row, "wall_s", number)
-
-
-def speedup(row: Mapping[str, float | None]) -> str:
-    """Speedup of a configuration, with its interval; an invalid one has none."""
-    return INVALID if row["invalid"] else interval(row, "speedup", ratio)
-
-
-def efficiency(row: Mapping[str, float | None]) -> str:
-    """Efficiency of a configuration, with its interval; an invalid one has none."""
-    return ABSENT if row["invalid"] else interval(row, "efficiency", ratio)
-
-
 def quality(record: str) -> str:
     """Measures of a JSON object as `name value`, joined by commas."""
     measures = json.loads(record)

@@ -26,4 +26,4 @@ def test_the_code_of_the_page_draws_the_latest_run(make, tmp_path, monkeypatch):
 
 def test_the_page_names_every_figure():
     told = re.findall(r"^\| `(\w+)` \| `(\w+)\(", PAGE, re.MULTILINE)
-    assert told == [(file, draw.__name__) for file, (draw, _) in FIGURES.items()]
+    assert told == [(file, draw.__name__) for file, draw in FIGURES.items()]

@@ -1,8 +1,7 @@
 from pyscale.wording import (
-    ABSENT,
     coarse,
-    efficiency,
     growth,
+    interval,
     listing,
     number,
     quality,
@@ -38,8 +37,7 @@ def test_a_score_below_the_tolerance_is_seen_to_be():
     assert_said(*(score_below(value, tolerance) for value, tolerance in below))
 
 
-def test_an_efficiency_stands_with_its_interval():
-    row = {"invalid": False, "efficiency": 0.9, "efficiency_low": None, "efficiency_high": None}
-    known = row | {"efficiency_low": 0.85, "efficiency_high": 0.95}
-    assert efficiency(known | {"invalid": True}) == ABSENT
-    assert_said(efficiency(known), efficiency(row))
+def test_a_number_stands_with_its_interval():
+    row = {"speedup": 0.9, "speedup_low": None, "speedup_high": None}
+    known = row | {"speedup_low": 0.85, "speedup_high": 0.95}
+    assert_said(*(interval(one, "speedup", ratio) for one in (known, row)))

@@ -24,9 +24,16 @@ from pyscale.evaluation.run_diff import (
     refuse_twice,
     tests_compared,
 )
-from pyscale.report.comparison import ComparisonContext, output_remarks, words
+from pyscale.report.comparison import (
+    SHOWN,
+    ComparisonContext,
+    Row,
+    judged,
+    named,
+    percent,
+    reasons,
+)
 from pyscale.report.comparisonview import Compared, shown
-from pyscale.report.judged import SHOWN, Row, judged, named, reasons
 from pyscale.report.table import read_wall_times
 from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
@@ -152,7 +159,7 @@ def _refuse_other_work(
 
 def _json(found: Compared) -> str:
     told = found.context.model_dump(mode="json") | {
-        "remarks": [*found.remarks, *output_remarks(found.context, found.rows)],
+        "remarks": [*found.remarks, *found.on_outputs],
         "judged": [_written(row) for row in found.rows],
         "conclusion": found.headline,
     }
@@ -181,7 +188,8 @@ def _gate(context: ComparisonContext, rows: Sequence[Row]) -> int:
         )
     slower = _named(judged_rows, "slower")
     if slower:
-        talk(f"no regression, but {words(context.at_least)['slower']}: {slower}")
+        perhaps = f"slower, perhaps by less than {percent(context.at_least)}"
+        talk(f"no regression, but {perhaps}: {slower}")
     undecided = _named(judged_rows, "not enough data")
     if undecided:
         talk(f"no regression was found; not enough data to exclude one: {undecided}")

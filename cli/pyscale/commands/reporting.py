@@ -26,9 +26,8 @@ from pyscale.planning.runfacts import differing
 from pyscale.planning.traits import measures_alone
 from pyscale.report.answers import answers_of
 from pyscale.report.cryosparclike import Measured, benchmark_files
-from pyscale.report.quality import missed
 from pyscale.report.results import Results
-from pyscale.report.sentences import not_to_be_trusted
+from pyscale.report.sentences import missed, not_to_be_trusted
 from pyscale.report.terminal import summary_of
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.several import Several, write_comparison

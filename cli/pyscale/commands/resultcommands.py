@@ -104,13 +104,13 @@ def advise(
     """Say what to request for each stage."""
     from pyscale import api
     from pyscale.console import answer, harmless
-    from pyscale.report.adviceview import shown
+    from pyscale.report.terminal import advice_shown
 
     found = api.advise(run, table=table, objective=objective, dialect=dialect, site=site)
     if json:
         print(found.model_dump_json(indent=1))  # noqa: T201 - the command's answer
         return
-    for part in shown(found, why=why):
+    for part in advice_shown(found, why=why):
         if isinstance(part, str):
             # Lines to paste are not to be broken.
             print(harmless(part))  # noqa: T201

@@ -26,10 +26,8 @@ from pyscale.processes import wait_until_ended
 from pyscale.progress.status import run_status
 from pyscale.progress.statusview import RunProgress
 from pyscale.report.bottomline import bottom_line
-from pyscale.report.bottomview import learned
-from pyscale.report.quality import missed
-from pyscale.report.sentences import not_to_be_trusted
-from pyscale.report.terminal import summary_of
+from pyscale.report.sentences import missed, not_to_be_trusted
+from pyscale.report.terminal import learned, summary_of
 from pyscale.report.write import PAGE_NAME
 from pyscale.settings import load_settings
 from pyscale.starting import carried_by, created, planned

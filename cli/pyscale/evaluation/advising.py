@@ -18,16 +18,15 @@ from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site, load_site
 from pyscale.planning.traits import meets, stands_apart
 from pyscale.progress.status import queue_waits_s
-from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
+from pyscale.report.advice import Advice, StageAdvice, doubts, limits_near
 from pyscale.report.bottomline import NAMES, bottom_line
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.directives import Dialect, directives
 from pyscale.report.kinds import rank_advice
 from pyscale.report.page import tables
-from pyscale.report.quality import worse
 from pyscale.report.results import Results
-from pyscale.report.warned import said, shortly
+from pyscale.report.sentences import excluded, warnings, worse
 from pyscale.settings import load_settings
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
@@ -175,11 +174,11 @@ def _advice(
         stages=stages,
         ranks=ranks,
         doubts=(
-            *(f"{one.head}: {one.sentence}" for one in said(trials) if one.doubts_result),
+            *(f"{one.head}: {one.sentence}" for one in warnings(trials) if one.doubts_result),
             *doubts(drawn),
         ),
         directives=directives(dialect, named, site, meeting) if named else "",
-        warnings=tuple(shortly(one) for one in said(trials) if one.doubts_result),
+        warnings=tuple(one.short for one in warnings(trials) if one.doubts_result),
         table=tables.choices(drawn, about),
         line=line,
         worse=tuple(worse(results.measured)),

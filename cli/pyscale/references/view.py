@@ -15,9 +15,9 @@ from pyscale.analysis.referencemodel import NOT_TOLD, Loaded
 from pyscale.console import answer
 from pyscale.references.files import shipped_folder
 from pyscale.report.curves import curves
-from pyscale.report.fitted import terminal_table
 from pyscale.report.grid.sweep import flattens
 from pyscale.report.page import tables
+from pyscale.report.section import terminal_table
 
 ABSENT = "-"
 NO_STAGES = "none: it appears beside tests of the same names, if it has any"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,38 +15,17 @@ from pyscale.analysis.intervals import LIKELY, SURE, repeats_needed
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.resource_request import MEMORY_MARGIN, TIME_MARGIN, TIME_STEP_S, Request
 from pyscale.analysis.trust import Trust
-from pyscale.report import sentences
+from pyscale.report import sentences, templating
 from pyscale.report.bottomline import BottomLine
 from pyscale.report.curves import Curve
+from pyscale.report.dictionary import labels
 from pyscale.report.page.values import Table
-from pyscale.report.results import Results
-from pyscale.report.sentences import why_invalid
-from pyscale.wording import ABSENT, amount, coarse, gib, listing, number, percent, resampled_share
+from pyscale.wording import ABSENT, percent, resampled_share
 from pyscale_stages.contract import Record
-from pyscale_stages.wording import plural
 
-MEANING: dict[Objective, str] = {
-    "knee": (
-        "the largest speedup x efficiency; beyond it efficiency falls faster than speedup grows "
-        "(Eager, Zahorjan and Lazowska 1989)"
-    ),
-    "fastest": (
-        f"the fewest workers as fast as the fastest within {percent(MARGIN)}, for the same work"
-    ),
-    "most": f"the fewest workers as fast as the fastest within {percent(NEAR)}",
-    "soonest": (
-        f"the fewest workers whose result is there first, within {percent(MARGIN)}, with the wait "
-        "in the queue that was measured"
-    ),
-    "min_efficiency": (
-        f"the fewest workers as fast, within {percent(MARGIN)}, as the fastest of at least that "
-        "efficiency"
-    ),
-    "deadline": "the fewest workers whose wall time is within it, each stage by itself",
-    "budget": (
-        f"the fewest workers as fast, within {percent(MARGIN)}, as the fastest whose worker-hours, "
-        "N x wall time, are within those given"
-    ),
+MEANING: dict[str, str] = {
+    code: own["means"].format(margin=percent(MARGIN), near=percent(NEAR))
+    for code, own in labels("objectives").items()
 }
 HOW_SURE = (
     f"the share of resamples of the trials in which this N is the best or, where the objective has "
@@ -59,8 +37,6 @@ MARGINS = (
     f"Each task asks for {MEMORY_MARGIN:g} x its peak memory, in whole GiB, and {TIME_MARGIN:g} x "
     f"the longest task's time, in whole {TIME_STEP_S // 60} min; larger data need more"
 )
-MEMORY_SETTING = "`memory_gib` in the site's file"
-CORES_SETTING = "`cpus` in the site's file, or `--cpus-per-worker`"
 
 
 class StageAdvice(Record):
@@ -116,22 +92,10 @@ class Advice(Record):
     )
 
 
-def limits_of(curve: Curve, results: Results) -> list[Limits]:
-    """What limits a curve of a report, near every N that is advised."""
-    own = [choice for choice in results.choices if curve.owns(choice)]
-    return limits_near(curve, own, results.limits)
-
-
 def confidence(choice: Choice) -> str:
     """Say how sure a choice is, in short."""
     share = "" if choice.share_chosen is None else f" ({resampled_share(choice.share_chosen)})"
     return ABSENT if choice.workers is None else f"{choice.sureness}{share}"
-
-
-def excluded(curve: Curve) -> list[str]:
-    """Name the configurations that are never chosen, because they are invalid."""
-    wrong = (row for row in curve.timed if row["invalid"])
-    return [f"N = {row['workers']} is never chosen: {why_invalid(row)}." for row in wrong]
 
 
 def doubts(found: Sequence[Curve]) -> list[str]:
@@ -155,63 +119,44 @@ def limits_near(curve: Curve, choices: Sequence[Choice], found: Sequence[Limits]
 
 def asked(request: Request, measured_for: str) -> str:
     """State what to ask for, with its margins, and for what it was measured."""
-    parts = []
-    if request.cpus:
-        parts.append(plural(request.cpus, "core"))
-    if request.gpus:
-        parts.append(plural(request.gpus, "GPU"))
-    if request.memory_bytes is not None:
-        parts.append(
-            f"{gib(request.memory_bytes)} GiB of memory ({MEMORY_MARGIN:g} x the peak of "
-            f"{gib(request.peak_rss_bytes)} GiB, in whole GiB)"
-        )
-    step_min = TIME_STEP_S // 60
-    of_what = "longest task" if request.tasks_timed else "longest trial, as no task was timed alone"
-    parts.append(
-        f"{request.time_s // 60} min ({TIME_MARGIN:g} x the {number(request.longest_task_s)} s of "
-        f"the {of_what}, in whole {step_min} min)"
+    (told,) = templating.sentences(
+        "advice.j2",
+        "asked",
+        request=request,
+        measured_for=measured_for,
+        memory_margin=MEMORY_MARGIN,
+        time_margin=TIME_MARGIN,
+        step_min=TIME_STEP_S // 60,
     )
-    unknown = " Its memory was not measured." if request.memory_bytes is None else ""
-    work, s = request.work_per_window, "s" * (request.work_per_window != 1)
-    # A run names its device and counts frames; what a table counts, it does not tell.
-    unit = f"unit{s} of work" if request.device is None else f"frame{s}"
-    tasks = "the tasks" if work is None else f"tasks of {amount(work)} {unit}"
-    return (
-        f"Each task at N = {request.workers}: {listing(parts)}.{unknown} Measured on {tasks} of "
-        f"{measured_for}: larger ones need more."
-    )
+    return told
 
 
 def too_much(found: Sequence[Curve]) -> Iterator[str]:
     """State what the tasks of each stage requested and did not use, and what suffices."""
-    # A request is one for all N, so the worker count that used most decides.
     for curve in found:
-        # Where pyscale itself submitted the tasks, it knows their wait, and what set the request.
-        knows = any(row["queue_s"] is not None for row in curve.timed)
-        parts = []
-        asked = [row for row in curve.timed if row["memory_to_request_bytes"] is not None]
-        enough, requested, peak = _most(
-            asked, "memory_to_request_bytes", "requested_memory_bytes", "peak_rss_bytes"
-        )
-        if enough < requested:
-            parts.append(
-                f"a task requested {gib(requested)} GiB of memory and used at most {gib(peak)}; "
-                f"{gib(enough)} GiB ({MEMORY_MARGIN:g} times that, in whole GiB) suffices"
-                f"{f' ({MEMORY_SETTING})' if knows else ''}"
-            )
-        asked = [
+        memory = [row for row in curve.timed if row["memory_to_request_bytes"] is not None]
+        cores = [
             row for row in curve.timed if None not in {row["requested_cpus"], row["cores_used"]}
         ]
-        used, requested = _most(asked, "cores_used", "requested_cpus")
-        # No part of a core can be asked for.
-        if math.ceil(used) < requested:
-            parts.append(
-                f"a task requested {requested} cores and used {coarse(used)} on average"
-                f"{f' ({CORES_SETTING})' if knows else ''}"
-            )
-        if parts:
-            yield f"{curve.name}: {'; '.join(parts)}."
+        yield from templating.sentences(
+            "advice.j2",
+            "too_much",
+            name=curve.name,
+            memory={
+                "enough": _most(memory, "memory_to_request_bytes"),
+                "requested": _most(memory, "requested_memory_bytes"),
+                "used": _most(memory, "peak_rss_bytes"),
+            },
+            cores={
+                "used": _most(cores, "cores_used"),
+                "requested": _most(cores, "requested_cpus"),
+            },
+            # Where pyscale itself submitted the tasks, it knows their wait, and what set them.
+            is_ours=any(row["queue_s"] is not None for row in curve.timed),
+            margin=MEMORY_MARGIN,
+        )
 
 
-def _most(rows: Sequence[dict[str, Any]], *columns: str) -> list[Any]:
-    return [max((row[column] for row in rows), default=0) for column in columns]
+def _most(rows: Sequence[dict[str, Any]], column: str) -> Any:
+    """The largest at any N: a request is one for all of them."""
+    return max((row[column] for row in rows), default=0)

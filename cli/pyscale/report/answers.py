@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pydantic import Field
 
 from pyscale.analysis.trust import Trust
-from pyscale.report import pipeline
 from pyscale.report.bottomline import StageLine, bottom_line
 from pyscale.report.csv import files_of
-from pyscale.report.curves import Curve, curves
-from pyscale.report.kinds import sections_of
+from pyscale.report.kinds import sections_of, stage_sections
 from pyscale.report.page.values import CONFIGURATIONS, Cell, Value, cell_text
 from pyscale.report.results import Results
-from pyscale.report.section import Section
+from pyscale.report.section import Answered
 from pyscale.wording import number, ratio
 from pyscale_stages.contract import Record
 
@@ -57,21 +55,24 @@ class Answers(Record):
 
 def answers_of(results: Results) -> Answers:
     """Collect the answers of a report."""
-    about = results.about_workers()
-    line = bottom_line(about)
+    line = bottom_line(results)
     kinds = sections_of(results)
-    found = zip(line.stages, curves(about.configurations), strict=True)
     return Answers(
         title=results.context.title,
         run_id=results.context.run_id,
         request=line.request,
         outputs=line.outputs_sentence,
         claims=(
-            *(claim for stage, curve in found for claim in _of_stage(stage, curve)),
-            *_of_kinds(kinds),
+            *(claim for stage in line.stages for claim in _of_stage(stage)),
+            *(
+                _claim(one, answer.answers, (*answer.head, *answer.rest), text=answer.text)
+                for section in kinds
+                for one in section.answered
+                for answer in one.answers
+            ),
         ),
         doubts=(
-            *(doubt for one in (*pipeline.sections(results), *kinds) for doubt in one.doubts),
+            *(doubt for one in (*stage_sections(results), *kinds) for doubt in one.doubts),
             *results.context.lacking,
         ),
         settles=line.next_run.command if line.next_run else None,
@@ -79,46 +80,37 @@ def answers_of(results: Results) -> Answers:
     )
 
 
-def _of_stage(line: StageLine, curve: Curve) -> Iterator[Claim]:
-    at = {row["workers"]: row for row in curve.timed}
+def _of_stage(line: StageLine) -> Iterator[Claim]:
     if line.shown is not None:
-        cell = CONFIGURATIONS.interval_cell(at[line.shown.workers], "speedup", ratio)
-        told = (*cell, f" times as fast at N = {line.shown.workers}")
-        yield _claim(line, "speedup", told)
-    if line.chosen is not None:
-        wall_s = CONFIGURATIONS.interval_cell(at[line.chosen], "wall_s", number)
+        cell = CONFIGURATIONS.interval_cell(line.shown, "speedup", ratio)
+        yield _claim(line, "speedup", (*cell, f" times as fast at N = {line.shown['workers']}"))
+    if (chosen := line.at(line.chosen)) is not None:
+        wall_s = CONFIGURATIONS.interval_cell(chosen, "wall_s", number)
         each = f"; each task: {line.each_task}" if line.each_task else ""
         told = (f"N = {line.chosen}: ", *wall_s, f" s{each}")
-        yield _claim(line, "request", told, line.confidence)
+        yield _claim(line, "request", told, confidence=line.confidence)
     else:
         yield _claim(line, "request", (f"No N is advised: {line.refusal}",))
     yield _claim(line, "limit", (line.limit_sentence,))
 
 
-def _claim(line: StageLine, claim: str, cell: Cell, confidence: str | None = None) -> Claim:
+def _claim(
+    about: StageLine | Answered,
+    claim: str,
+    cell: Cell,
+    *,
+    text: str = "",
+    confidence: str | None = None,
+) -> Claim:
     return Claim(
-        about=line.name,
+        about=about.name,
         claim=claim,
-        text=cell_text(cell),
+        text=text or cell_text(cell),
         numbers=tuple(_numbers(cell)),
         confidence=confidence,
-        trust=line.trust,
-        why=line.reasons,
+        trust=about.trust,
+        why=about.reasons,
     )
-
-
-def _of_kinds(kinds: Sequence[Section]) -> Iterator[Claim]:
-    for section in kinds:
-        for one in section.answered:
-            for answer in one.answers:
-                yield Claim(
-                    about=one.name,
-                    claim=answer.answers,
-                    text=answer.text,
-                    numbers=tuple(_numbers((*answer.head, *answer.rest))),
-                    trust=one.trust,
-                    why=one.reasons,
-                )
 
 
 def _numbers(cell: Cell) -> Iterator[Number]:

@@ -14,14 +14,15 @@ from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.resource_request import Request
 from pyscale.analysis.trust import Trust, not_compared, refusal, trust_in
 from pyscale.report.curves import Curve, curves
-from pyscale.report.limits import SHORT, rival
+from pyscale.report.dictionary import labels
 from pyscale.report.results import Results
+from pyscale.report.sentences import rival
+from pyscale.report.templating import sentences
 from pyscale.wording import (
     at_each_n,
     gib,
     grouped,
     listing,
-    number,
     percent,
     ratio,
     resampled_share,
@@ -35,26 +36,8 @@ Row = dict[str, Any]
 NOT_KNOWN = "not known"
 """What limits scaling, where only whole trials were timed or there is nothing to compare."""
 Outputs = Literal["same bytes", "agree", "differ", "partly checked", "not checked"]
-NAMES: dict[Objective, str] = {
-    "knee": "best value",
-    "fastest": "fastest",
-    "most": "nearly the fastest",
-    "soonest": "soonest",
-    "min_efficiency": "efficient enough",
-    "deadline": "in time",
-    "budget": "within budget",
-}
+NAMES: dict[str, str] = {code: own["name"] for code, own in labels("objectives").items()}
 """What each objective is called."""
-
-
-class Point(Record):
-    """One stage, or the whole, at one N."""
-
-    workers: int = Field(description="N")
-    wall_s: float = Field(description="Median wall time")
-    speedup: float | None = Field(None, description="None where the output is invalid")
-    efficiency: float | None = Field(None, description="None where the output is invalid")
-    invalid: bool = Field(False, description="Whether no ratio of it holds")
 
 
 class StageLine(Record):
@@ -63,7 +46,9 @@ class StageLine(Record):
     name: str = Field(description="Stage, and what else tells its curve from others")
     algorithm: str | None = Field(description="What ran; None where that is not known")
     stand_in: str | None = Field(description="Sentence where a small stand-in model ran")
-    points: tuple[Point, ...] = Field(description="By rising N")
+    points: tuple[Row, ...] = Field(
+        description="Its rows of the table of configurations that have a time, by rising N"
+    )
     best_value: int | None = Field(description="N of best value; None where none is advised")
     fastest: int | None = Field(description="Fewest workers within 5 % of the fastest")
     chosen: int | None = Field(description="N of the objective; None where none is advised")
@@ -85,27 +70,28 @@ class StageLine(Record):
     notes: tuple[str, ...] = Field(description="What cannot change the answer")
 
     @property
-    def shown(self) -> Point | None:
+    def shown(self) -> Row | None:
         """The point whose speedup is shown."""
         return self.at(self.shown_at)
 
     @property
-    def quickest(self) -> Point:
+    def quickest(self) -> Row:
         """The point of the least time for the same work."""
-        return min(self.valid, key=lambda one: (self.time_s(one), one.workers))
+        return min(self.valid, key=lambda one: (self.time_s(one), one["workers"]))
 
     @property
-    def valid(self) -> tuple[Point, ...]:
+    def valid(self) -> tuple[Row, ...]:
         """The points whose output is the baseline's."""
-        return tuple(one for one in self.points if not one.invalid)
+        return tuple(one for one in self.points if not one["invalid"])
 
-    def at(self, workers: int | None) -> Point | None:
+    def at(self, workers: int | None) -> Row | None:
         """The point at one N."""
-        return next((one for one in self.points if one.workers == workers), None)
+        return next((one for one in self.points if one["workers"] == workers), None)
 
-    def time_s(self, one: Point) -> float:
+    def time_s(self, one: Row) -> float:
         """Time of the baseline's work at a valid point, which follows from the speedup."""
-        return self.points[0].wall_s / (one.speedup or 1.0)
+        time_s: float = self.points[0]["wall_s"] / (one["speedup"] or 1.0)
+        return time_s
 
 
 class Mix(Record):
@@ -174,7 +160,8 @@ def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
 
 def _stage(curve: Curve, results: Results, objective: Objective) -> StageLine:
     work = results.context.works.get(curve.key["stage"])
-    choice, knee, fastest = (_choice(curve, results, o) for o in (objective, "knee", "fastest"))
+    own = {one.objective: one for one in results.choices if curve.owns(one)}
+    choice, knee, fastest = (own.get(one) for one in (objective, "knee", "fastest"))
     request = next((one for one in results.requests if curve.owns(one)), None)
     best = None if choice is None else choice.workers
     valid = [row["workers"] for row in curve.timed[1:] if not row["invalid"]]
@@ -187,7 +174,7 @@ def _stage(curve: Curve, results: Results, objective: Objective) -> StageLine:
         name=curve.name,
         algorithm=None if work is None else work.how,
         stand_in=None if work is None else work.stand_in,
-        points=tuple(map(_point, curve.timed)),
+        points=tuple(curve.timed),
         best_value=None if knee is None else knee.workers,
         chosen=best,
         fastest=None if fastest is None else fastest.workers,
@@ -234,18 +221,19 @@ def _limit(limits: Limits | None, chosen: int | None) -> tuple[str, str]:
     if not limits.causes:
         return NOT_KNOWN, ": only whole trials were timed."
     main, measured = limits.main, f"efficiency {ratio(limits.efficiency)}"
+    short = labels("causes")
     if main is None:
         return "no single cause", f"{at}: {measured}."
     if limits.sureness == "undecided":
         other = rival(limits) or main
-        return f"{SHORT[main.code]} or {SHORT[other.code]}", (
-            f"{at}, undecided: {measured}; without {SHORT[main.code]} {ratio(main.efficiency)}, "
-            f"without {SHORT[other.code]} {ratio(other.efficiency)}."
+        return f"{short[main.code]} or {short[other.code]}", (
+            f"{at}, undecided: {measured}; without {short[main.code]} {ratio(main.efficiency)}, "
+            f"without {short[other.code]} {ratio(other.efficiency)}."
         )
     sure = {"likely": ", probably", "unknown": ", it seems"}.get(limits.sureness or "", "")
     if gained := _without_start_up(limits):
-        return SHORT[main.code], f"{at}{sure}: {measured}; without start-up: {gained}."
-    return SHORT[main.code], f"{at}{sure}: {measured}, without it {ratio(main.efficiency)}."
+        return short[main.code], f"{at}{sure}: {measured}; without start-up: {gained}."
+    return short[main.code], f"{at}{sure}: {measured}, without it {ratio(main.efficiency)}."
 
 
 def _without_start_up(limits: Limits) -> str | None:
@@ -257,21 +245,6 @@ def _without_start_up(limits: Limits) -> str | None:
     return f"N = {limits.workers}, {ratio(speedup)} times"
 
 
-def _point(row: Row) -> Point:
-    return Point(
-        workers=row["workers"],
-        wall_s=row["wall_s"],
-        speedup=None if row["invalid"] else row["speedup"],
-        efficiency=None if row["invalid"] else row["efficiency"],
-        invalid=row["invalid"],
-    )
-
-
-def _choice(curve: Curve, results: Results, objective: Objective) -> Choice | None:
-    own = (one for one in results.choices if curve.owns(one) and one.objective == objective)
-    return next(own, None)
-
-
 def _total(found: Sequence[Curve], stages: Sequence[StageLine], results: Results) -> Total | None:
     names = [curve.key["stage"] for curve in found]
     suites = {curve.key["suite"] for curve in found}
@@ -280,14 +253,14 @@ def _total(found: Sequence[Curve], stages: Sequence[StageLine], results: Results
         return None
     # Sums of times of other work at each N give no speedup.
     strong = all(row["scaling"] in {None, "strong"} for curve in found for row in curve.timed)
-    bases = {stage.points[0].workers if stage.points else 0 for stage in stages}
-    is_invalid = any(one.invalid for stage in stages for one in stage.points[:1])
+    bases = {stage.points[0]["workers"] if stage.points else 0 for stage in stages}
+    is_invalid = any(one["invalid"] for stage in stages for one in stage.points[:1])
     if not strong or is_invalid or len(bases) > 1 or 0 in bases:
         return None
     return Total(
         name="whole pipeline" if is_one else "all stages",
         baseline_workers=bases.pop(),
-        wall_s=sum(stage.points[0].wall_s for stage in stages),
+        wall_s=sum(stage.points[0]["wall_s"] for stage in stages),
         requested=_mix(stages, [stage.chosen for stage in stages]),
     )
 
@@ -295,14 +268,14 @@ def _total(found: Sequence[Curve], stages: Sequence[StageLine], results: Results
 def _mix(stages: Sequence[StageLine], counts: Sequence[int | None]) -> Mix | None:
     """Sum stages up, each at its N, for the baseline's work."""
     own = zip(stages, counts, strict=True)
-    times = [(stage.time_s(one), one.workers) for stage, n in own if (one := stage.at(n))]
+    times = [(stage.time_s(one), one["workers"]) for stage, n in own if (one := stage.at(n))]
     if len(times) < len(stages):
         return None
     wall_s = sum(time_s for time_s, _ in times)
     return Mix(
         wall_s=wall_s,
         worker_s=sum(workers * time_s for time_s, workers in times),
-        speedup=sum(stage.points[0].wall_s for stage in stages) / wall_s,
+        speedup=sum(stage.points[0]["wall_s"] for stage in stages) / wall_s,
     )
 
 
@@ -336,87 +309,33 @@ def _outputs(found: Sequence[Curve]) -> tuple[Outputs | None, str]:
     return ("partly checked" if unchecked else "agree"), told
 
 
-def _request(
-    stages: Sequence[StageLine], total: Total | None, objective: Objective
-) -> Iterator[str]:
-    """Say what to request; of one N the cores, memory and time of a task."""
+def _request(stages: Sequence[StageLine], total: Total | None, objective: Objective) -> list[str]:
+    """Say what to request, beside what is faster; of one N cores, memory and time of a task."""
     scaled = [stage for stage in stages if len(stage.valid) > 1 and stage.chosen]
     alone = [stage for stage in stages if len(stage.valid) == 1 and stage.chosen]
-    if scaled:
-        named = _n_of({one.name: one.chosen or 0 for one in scaled}, stages)
-        yield f"Request {named}{_meaning(scaled, stages, total, objective)}."
-    if alone:
-        yield _right_size(alone, stages)
-    for stage in stages:
-        if stage.chosen is None:
-            yield f"No N is advised for {stage.name}: {stage.refusal}."
-
-
-def _n_of(best: dict[str, int], stages: Sequence[StageLine]) -> str:
-    """Name each N with its stages, as `N = 2 for segment and N = 1 for the rest`."""
-    groups = grouped((workers, name) for name, workers in best.items())
-    if len(groups) == 1 and len(best) == len(stages):
-        (workers,) = groups
-        return f"N = {workers}{' for every stage' if len(stages) > 1 else ''}"
-    return listing(f"N = {workers} for {listing(names)}" for workers, names in groups.items())
-
-
-def _meaning(
-    scaled: Sequence[StageLine],
-    stages: Sequence[StageLine],
-    total: Total | None,
-    objective: Objective,
-) -> str:
-    """What the request is: by its objective, and beside the fastest."""
-    if objective not in {"knee", "fastest"}:
-        return f" ({NAMES[objective]})"
-    if objective == "fastest":
-        beside = _beside_the_fastest(scaled)
-        return f", {beside}" if beside else " (fastest measured)"
     others = [stage for stage in scaled if stage.fastest != stage.best_value]
-    if others:
-        return f" (best value); {_price(others, stages, total)}"
-    return f" (best value); {_beside_the_fastest(scaled) or 'also the fastest measured'}"
-
-
-def _beside_the_fastest(scaled: Sequence[StageLine]) -> str:
-    """Name the N that are faster than the chosen ones, by less than the margin."""
-    faster = [
-        f"N = {one.workers}, {number(stage.time_s(one))} s"
-        + (f" for {stage.name}" if len(scaled) > 1 else "")
-        for stage in scaled
-        if (one := stage.quickest).workers != stage.chosen
-    ]
-    return f"within {percent(MARGIN)} of the fastest ({'; '.join(faster)})" if faster else ""
-
-
-def _price(others: Sequence[StageLine], stages: Sequence[StageLine], total: Total | None) -> str:
-    """What the fastest costs beside the best value: worker-hours for time."""
-    # Of all stages, where they add up.
+    # What the fastest costs is told of all stages, where they add up.
     own = stages if total is not None and total.requested else others
     best, fast = (
-        _mix(own, [getattr(stage, field) for stage in own]) for field in ("best_value", "fastest")
+        _mix(own, [getattr(stage, which) for stage in own]) if others else None
+        for which in ("best_value", "fastest")
     )
-    assert best is not None
-    assert fast is not None
-    exact = all(stage.fastest == stage.quickest.workers for stage in others)
-    return (
-        f"{'fastest' if exact else f'within {percent(MARGIN)} of the fastest'}: "
-        f"{_n_of({stage.name: stage.fastest or 0 for stage in others}, stages)}, "
-        f"{ratio(fast.worker_s / best.worker_s)} times the worker-hours for "
-        f"the same work in {percent(1 - fast.wall_s / best.wall_s)} less time"
+    return sentences(
+        "request.j2",
+        stages=stages,
+        scaled=scaled,
+        alone=alone,
+        faster=[stage for stage in scaled if stage.quickest["workers"] != stage.chosen],
+        others=others,
+        exact=all(stage.fastest == stage.quickest["workers"] for stage in others),
+        best=best,
+        fast=fast,
+        tasks=grouped(((stage.chosen, stage.each_task), stage.name) for stage in alone),
+        measured_once=all(len(stage.points) == 1 for stage in alone),
+        objective=objective,
+        margin=percent(MARGIN),
+        by_n=lambda own, which: grouped((getattr(stage, which), stage.name) for stage in own),
     )
-
-
-def _right_size(alone: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
-    told = []
-    asked = grouped(((stage.chosen, stage.each_task), stage.name) for stage in alone)
-    for (workers, each), names in asked.items():
-        who = "" if len(names) == len(stages) else f" for {listing(names)}"
-        told.append(f"{each}{who} (N = {workers})")
-    measured = all(len(stage.points) == 1 for stage in alone)
-    why = "Measured at one N: no speedup is known" if measured else "No other N has a valid output"
-    return f"Request for each task: {'; '.join(told)}. {why}."
 
 
 def _confidence(stages: Sequence[StageLine]) -> str:

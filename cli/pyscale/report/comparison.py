@@ -1,34 +1,34 @@
-"""Sentences on two runs, two tables of wall times or two versions that are compared."""
+"""Two runs, two tables of wall times or two versions that are compared: what is judged."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.intervals import CONFIDENCE
-from pyscale.analysis.judging import FALSE_ALARMS, MARGIN, SIDES
+from pyscale.analysis.judging import MARGIN, OTHER_WORK, SIDES
+from pyscale.analysis.judging import reasons as reasons_of
+from pyscale.analysis.machine.beside import GPU, PROCESSOR, WHY_NOT
 from pyscale.planning.runfacts import Difference
-from pyscale.report.judged import TESTS, TIMES, Row, conclusions, judged_together, named, percent
-from pyscale.report.templating import templates
-from pyscale.wording import ABSENT, grouped, listing, quality, score
+from pyscale.wording import INVALID, at_each_n, ratio, titled
 from pyscale_stages.contract import Record
+from pyscale_stages.wording import plural
 
+Row = dict[str, Any]
 
-def words(at_least: float = MARGIN) -> dict[str, str]:
-    """Put each verdict as people read it, for whom `worse` could be more than the time."""
-    perhaps = f"perhaps by less than {percent(at_least)}"
-    return {
-        "worse": "slower",
-        "slower": f"slower, {perhaps}",
-        "better": "faster",
-        "faster": f"faster, {perhaps}",
-        "same": "same",
-        "not enough data": "not enough data",
-    }
+TIMES = "wall times"
+TESTS = "Tests of the machine"
+AT_ONCE = {"storage": "reader", "decompress": "thread"}
+"""What `at_once` counts, where it is no thread of a kernel."""
+SHOWN = frozenset({"told_under", "group", "family", "amount_unit"})
+"""Of a row: what only its layout asks for."""
+MOST_NAMED = 6
+"""Tests that a sentence names: those that differ most."""
+OTHER_RESULT = "other result"
+"""Beside the verdict on a version whose output is not the base's: its time proves nothing."""
 
 
 class OutputComparison(Record):
@@ -85,79 +85,138 @@ class ComparisonContext(Record):
     )
 
 
-def _said(macro: str, context: ComparisonContext, **values: Any) -> list[str]:
-    environment = templates()
-    environment.filters |= {"listing": listing, "score": score}
-    template: Any = environment.get_template("comparison.j2").module
-    return [line for line in getattr(template, macro)(context, **values).splitlines() if line]
+def judged(times: pl.DataFrame | None = None, tests: pl.DataFrame | None = None) -> list[Row]:
+    """Give a row for everything that either of two sides has, with the verdict where both do.
+
+    The tables are those of `comparison` and, a node each, of `compared_tests`, both of
+    `pyscale.analysis`. Beside their columns each row has `kind`, `name` and `unit`, and the amounts
+    `base` and `new`; `told_under` is what its verdicts are summed up under, `group` the title of
+    its table, and what has one `family` was judged together. `reason` says why there is not
+    enough data, or no verdict.
+    """
+    of_times = () if times is None else _of_times(times)
+    return [*of_times, *(() if tests is None else _of_tests(tests))]
 
 
-def remarks(context: ComparisonContext) -> list[str]:
-    """Say what the ratios compare beside the code."""
-    return _said("remarks", context)
+def _of_times(table: pl.DataFrame) -> Iterator[Row]:
+    rows = table.to_dicts()
+    same = {"told_under": "", "group": "", "family": (TIMES, "wall times")}
+    for row in rows:
+        named = {"kind": TIMES, "name": stage_name(row, rows), "unit": "s"}
+        walls = {side: row[f"{side}_wall_s"] for side in SIDES}
+        yield row | named | walls | same
 
 
-def output_remarks(context: ComparisonContext, rows: Sequence[Row]) -> list[str]:
-    """Say whether both sides computed the same, and each the same at every N."""
-    invalid = {
-        side: [row for row in rows if row["verdict"] and row.get(f"{side}_invalid")]
-        for side in SIDES
-    }
-    return _said(
-        "outputs",
-        context,
-        invalid={side: named(own) for side, own in invalid.items() if own},
-        qualities={output.stage: _qualities(output.stage, rows) for output in context.outputs},
-    )
+def _of_tests(table: pl.DataFrame) -> Iterator[Row]:
+    rows = table.to_dicts()
+    counts: dict[tuple[str, str], set[int]] = {}
+    for row in rows:
+        counts.setdefault((row["kind"], row["test"]), set()).add(row["at_once"])
+    for row in rows:
+        kind, test = row["kind"], row["test"]
+        of_rates = row["basis"] == "rate" and None not in (row["base_rate"], row["new_rate"])
+        node = "" if row.get("node") is None else f", {row['node']}"
+        family = (kind, row["entry"], row["processes"], row["device"])
+        several = len(counts[kind, test]) > 1
+        yield row | {
+            "name": name_of(kind, test, row["at_once"], row["step"], tell_at_once=several),
+            "workers": None,
+            "unit": f"{row['unit']}/s" if of_rates else "s",
+            **{side: row[f"{side}_{'rate' if of_rates else 'wall_s'}"] for side in SIDES},
+            "amount_unit": row["unit"] if of_rates else None,
+            "reason": row["reason"] or row["why_not"],
+            "told_under": TESTS,
+            "group": group_of(kind, row["device"], row["processes"], row["entry"]) + node,
+            "family": (row.get("node"), "tests of one kind and device", *family),
+        }
 
 
-def conclusion(context: ComparisonContext, rows: Sequence[Row]) -> str | None:
-    """Answer for each kind in a sentence, and say of stages whether both computed the same."""
+def name_of(kind: str, test: str, at_once: int, step: str | None, *, tell_at_once: bool) -> str:
+    """Call a test by its name, with its step, and with how many did it where that varies."""
+    name = test if step is None else f"{test}: {step}"
+    what = f"{AT_ONCE.get(kind, 'thread')}{'' if at_once == 1 else 's'}"
+    return f"{name}, {at_once} {what}" if tell_at_once else name
+
+
+def group_of(kind: str, device: str, processes: int, entry: str | None) -> str:
+    """Name the tests of one kind, device and number of processes."""
+    the = f"the {device}" if device in {PROCESSOR, GPU} else device
+    on = "" if device == PROCESSOR and kind != "kernels" else f" on {the}"
+    together = "" if processes == 1 else f", {processes} processes at once"
+    named = "" if entry in {None, kind} else f" ({entry})"
+    return f"{kind}{named}{on}{together}"
+
+
+def stage_name(row: Row, rows: Sequence[Row]) -> str:
+    """Name the stage of a row of a comparison, with its device where there are several."""
+    devices = {other["device"] for other in rows if other["stage"] == row["stage"]}
+    return f"{row['stage']} ({row['device']})" if len(devices) > 1 else str(row["stage"])
+
+
+def named(rows: Sequence[Row]) -> str:
+    """Name configurations as `segment at N = 1 and 2; track at N = 4`, and tests after them."""
+    told = at_each_n((row["name"], row["workers"]) for row in rows if row["workers"] is not None)
+    tests = [f"{row['kind']} {row['name']}" for row in rows if row["workers"] is None]
+    return "; ".join([*told, *([", ".join(tests)] if tests else [])])
+
+
+def in_short(rows: Sequence[Row], at_least: float) -> str:
+    """Say in a sentence for what the new one is slower, faster, or the same."""
     told = []
-    for title, sentence in conclusions(rows, context.at_least):
-        told.append(f"{title}: {sentence[0].lower()}{sentence[1:]}" if title else sentence)
-        if not title and context.outputs:
-            told.append(_outputs_in_short(context.outputs))
-    return " ".join(told) or None
+    for way, verdicts in (
+        ("slower", ("worse", "slower")),
+        ("faster", ("better", "faster")),
+        (f"the same within {percent(at_least)}", ("same",)),
+    ):
+        own = [row for row in rows if row["verdict"] in verdicts]
+        if own:
+            so_many = "" if "same" in verdicts else f" ({_so_many(own)})"
+            told.append(f"{way} for {_where(own, rows, 'every')}{so_many}")
+    unknown = [row for row in rows if row["verdict"] == "not enough data"]
+    lacking = ""
+    if unknown:
+        lacking = f"not enough data for {_where(unknown, rows, 'any')}, see --repeats"
+    said = "; ".join(filter(None, (f"New is {', '.join(told)}" if told else "", lacking)))
+    return f"{titled(said)}."
 
 
-def _outputs_in_short(outputs: Sequence[OutputComparison]) -> str:
-    """Whether both sides computed the same, as far as it was compared."""
-    by_found = grouped((output.found, output.stage) for output in outputs)
-    if "different" in by_found:
-        return f"Outputs differ: {listing(by_found['different'])}."
-    known = {"same": "same bytes", "agrees": "agree within tolerance", "unknown": "not compared"}
-    parts = [f"{known[found]} ({listing(stages)})" for found, stages in by_found.items()]
-    return f"Outputs: {known[outputs[0].found] if len(by_found) == 1 else ', '.join(parts)}."
+def _where(own: Sequence[Row], rows: Sequence[Row], all_of_them: str) -> str:
+    """Name what a verdict holds for; of tests those that differ most."""
+    if rows[0]["told_under"] != TESTS:
+        return f"{all_of_them} configuration" if len(own) == len(rows) else named(own)
+    tests = f"{len(own)} of {plural(len(rows), 'test')}"
+    if own[0]["verdict"] in {"same", "not enough data"}:
+        return tests
+    first = sorted(own, key=lambda row: row["ratio"], reverse=own[0]["ratio"] > 1)[:MOST_NAMED]
+    texts = [f"{row['kind']} {row['name']} {ratio(row['ratio'])}" for row in first]
+    more = len(own) - len(first)
+    return f"{tests}: {', '.join(texts)}{f' and {more} more' if more else ''}"
 
 
-def method(context: ComparisonContext, rows: Sequence[Row]) -> str | None:
-    """Say what the verdicts mean, how often they are wrong, and what would be better."""
-    tested = [row for row in rows if row["p_adjusted"] is not None]
-    if not tested:
-        return None
-    kinds = {row["told_under"] for row in tested}
-    told = _said(
-        "method",
-        context,
-        together=judged_together(tested),
-        of_tests=TESTS in kinds,
-        of_runs="" in kinds,
-        counts=percent(context.at_least),
-        false_alarms=percent(FALSE_ALARMS),
-        confidence=percent(CONFIDENCE),
-    )
-    return "\n".join(told)
+def _so_many(rows: Sequence[Row]) -> str:
+    least, most = (ratio(choose(row["ratio"] for row in rows)) for choose in (min, max))
+    return f"{least if least == most else f'{least} to {most}'} times as long"
 
 
-def _qualities(stage: str, rows: Sequence[Row]) -> str:
-    """Quality against the truth on both sides, at the lowest worker count that both have."""
-    own = [row for row in rows if row["kind"] == TIMES and row["stage"] == stage]
-    for row in sorted(own, key=lambda row: int(row["workers"])):
-        measured = [quality(row[f"{side}_quality"] or "{}") for side in SIDES]
-        if ABSENT not in measured:
-            return (
-                f" Quality against the truth at N = {row['workers']}: base {measured[0]}; "
-                f"new {measured[1]}."
-            )
-    return ""
+def percent(share: float) -> str:
+    """Print a share as 5 %, with the digits that it has."""
+    return f"{100 * share:.3g} %"
+
+
+def reasons(rows: Sequence[Row], at_least: float, *, paired: bool = False) -> dict[str, str]:
+    """Explain why there is not enough data, or no verdict, as far as rows say so."""
+    given = {row["reason"] for row in rows}
+    known = reasons_of(at_least, paired=paired)
+    if any(row["told_under"] == TESTS for row in rows):
+        known["few-trials"] += " Repeats inside one process are not independent trials."
+    known[OTHER_WORK] = "Not compared: the work of N workers differs."
+    known |= {code: why.replace("No speedup", "Not compared") for code, why in WHY_NOT.items()}
+    return {code: sentence for code, sentence in known.items() if code in given}
+
+
+def doubts(row: Row) -> list[str]:
+    """Doubts whether a verdict on wall times compares two equal results."""
+    found = [INVALID] if any(row.get(f"{side}_invalid") for side in SIDES) else []
+    score, least = row.get("output_agreement"), row.get("output_tolerance")
+    is_other = score is not None and least is not None and score < least
+    return [*found, *([OTHER_RESULT] if is_other else [])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -10,26 +11,22 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pyscale.analysis.flags import SENTENCES
-from pyscale.analysis.judging import SIDES
+from pyscale.analysis.intervals import CONFIDENCE
+from pyscale.analysis.judging import FALSE_ALARMS, OTHER_WORK, SIDES
 from pyscale.analysis.machine.beside import OF_RATES
 from pyscale.report.comparison import (
-    ComparisonContext,
-    VersionComparison,
-    conclusion,
-    method,
-    output_remarks,
-    remarks,
-)
-from pyscale.report.fitted import empty_table, terminal_table
-from pyscale.report.judged import (
     OTHER_RESULT,
     TESTS,
+    TIMES,
+    ComparisonContext,
+    OutputComparison,
     Row,
-    by,
+    VersionComparison,
     doubts,
+    in_short,
     judged,
-    not_judged,
-    ratio3,
+    named,
+    percent,
     reasons,
 )
 from pyscale.report.machine.bench import not_applicable, rate_parts
@@ -43,7 +40,10 @@ from pyscale.report.page.values import (
     numbers,
     words,
 )
-from pyscale.wording import ABSENT, INVALID, agreement, interval, number
+from pyscale.report.section import empty_table, terminal_table
+from pyscale.report.templating import sentences
+from pyscale.wording import ABSENT, INVALID, agreement, grouped, interval, listing, number, quality
+from pyscale_stages.wording import plural
 
 AGAINST = "New against base"
 """Title of wall times, which a terminal does not need."""
@@ -66,13 +66,20 @@ class Compared:
 
     @property
     def headline(self) -> str | None:
-        """The answer; None where nothing was judged."""
-        return conclusion(self.context, self.rows)
+        """The answer for each kind, and whether stages computed the same; None: nothing judged."""
+        told = []
+        known = [row for row in self.rows if row["verdict"]]
+        for title, own in grouped((row["told_under"], row) for row in known).items():
+            sentence = in_short(own, self.context.at_least)
+            told.append(f"{title}: {sentence[0].lower()}{sentence[1:]}" if title else sentence)
+            if not title and self.context.outputs:
+                told.append(_outputs_in_short(self.context.outputs))
+        return " ".join(told) or None
 
     @property
     def remarks(self) -> list[str]:
         """What the ratios compare beside the code."""
-        return remarks(self.context)
+        return sentences("comparison.j2", "remarks", context=self.context)
 
     @property
     def reasons(self) -> dict[str, str]:
@@ -90,26 +97,97 @@ class Compared:
         return {self.marks[reason]: sentence for reason, sentence in self.reasons.items()}
 
     @property
+    def on_outputs(self) -> list[str]:
+        """Whether both sides computed the same, and each the same at every N."""
+        invalid = grouped(
+            (side, row)
+            for side in SIDES
+            for row in self.rows
+            if row["verdict"] and row.get(f"{side}_invalid")
+        )
+        return sentences(
+            "comparison.j2",
+            "outputs",
+            context=self.context,
+            invalid={side: named(own) for side, own in invalid.items()},
+            qualities={one.stage: self._quality(one.stage) for one in self.context.outputs},
+        )
+
+    def _quality(self, stage: str) -> str:
+        """Quality against the truth on both sides, at the lowest worker count that both have."""
+        own = [row for row in self.rows if row["kind"] == TIMES and row["stage"] == stage]
+        for row in sorted(own, key=lambda row: int(row["workers"])):
+            base, new = (quality(row[f"{side}_quality"] or "{}") for side in SIDES)
+            if ABSENT not in {base, new}:
+                at = f"N = {row['workers']}"
+                return f" Quality against the truth at {at}: base {base}; new {new}."
+        return ""
+
+    @property
+    def not_judged(self) -> list[str]:
+        """What was not compared, as one side alone has it or it is not alike."""
+        told = []
+        for title, own in grouped((row["told_under"], row) for row in self.rows).items():
+            head = title or "Stages"
+            other = [row for row in own if row["verdict"] is None and row["reason"]]
+            if unlike := [row for row in other if row["reason"] == OTHER_WORK]:
+                told.append(f"{head}: not compared, as the work is another: {named(unlike)}.")
+            if tests := len(other) - len(unlike):
+                told.append(f"{head}: in both, but not compared: {plural(tests, 'test')}.")
+            for side, absent in (SIDES, SIDES[::-1]):
+                has, lacks = f"{side}_repeats", f"{absent}_repeats"
+                if alone := [row for row in own if row[has] is not None and not row[lacks]]:
+                    many = plural(len(alone), "test") if title == TESTS else named(alone)
+                    told.append(f"{head}: in {side} alone: {many}.")
+        return told
+
+    @property
     def said(self) -> list[str]:
         """Whether both computed the same, and what was not compared."""
-        return [*output_remarks(self.context, self.rows), *not_judged(self.rows)]
+        return [*self.on_outputs, *self.not_judged]
 
     @property
     def method(self) -> str | None:
-        """What the verdicts mean."""
-        return method(self.context, self.rows)
+        """What the verdicts mean, how often they are wrong, and what would be better."""
+        tested = [row for row in self.rows if row["p_adjusted"] is not None]
+        kinds = {row["told_under"] for row in tested}
+        # What is judged together, by what it is.
+        sizes = Counter(row["family"] for row in tested)
+        together = grouped((family[1], count) for family, count in sizes.items())
+        told = sentences(
+            "comparison.j2",
+            "method",
+            context=self.context,
+            together={name: sorted({*counts}) for name, counts in together.items()},
+            of_tests=TESTS in kinds,
+            of_runs="" in kinds,
+            counts=percent(self.context.at_least),
+            false_alarms=percent(FALSE_ALARMS),
+            confidence=percent(CONFIDENCE),
+        )
+        return "\n".join(told) if tested else None
 
     @property
     def tables(self) -> list[Table]:
         """All rows, each group under its title."""
         found = []
-        for title, own in by(self.rows, "group"):
-            named = [(row["name"], row | {"invalid": INVALID in doubts(row)}) for row in own]
+        for title, own in grouped((row["group"], row) for row in self.rows).items():
+            lines = [(row["name"], row | {"invalid": INVALID in doubts(row)}) for row in own]
             head = "Test" if own[0]["told_under"] == TESTS else "Stage"
             columns = _columns(own, self.marks, tied=self.tied)
-            table = laid_out(title or AGAINST, named, columns, head=head)
+            table = laid_out(title or AGAINST, lines, columns, head=head)
             found += [table] if table else []
         return found
+
+
+def _outputs_in_short(outputs: Sequence[OutputComparison]) -> str:
+    """Whether both sides computed the same, as far as it was compared."""
+    by_found = grouped((output.found, output.stage) for output in outputs)
+    if "different" in by_found:
+        return f"Outputs differ: {listing(by_found['different'])}."
+    known = {"same": "same bytes", "agrees": "agree within tolerance", "unknown": "not compared"}
+    parts = [f"{known[found]} ({listing(stages)})" for found, stages in by_found.items()]
+    return f"Outputs: {known[outputs[0].found] if len(by_found) == 1 else ', '.join(parts)}."
 
 
 def shown(found: Compared) -> RenderableType:
@@ -232,3 +310,8 @@ def _verdict(row: Row, marks: Mapping[str, str]) -> str:
 def _flags(row: Row) -> str:
     raised = [row.get(f"{side}_flags") or () for side in SIDES]
     return " / ".join(", ".join(flags) or ABSENT for flags in raised) if any(raised) else ""
+
+
+def ratio3(value: float | None) -> str:
+    """Print three decimals: two would hide half of what `same` allows."""
+    return ABSENT if value is None else f"{value:.3f}"

@@ -90,8 +90,3 @@ class ReportContext(Record):
         algorithms = dict.fromkeys(work.how for work in self.works.values())
         told = (f"Timed: {'; '.join(algorithms)}.",) if algorithms else ()
         return (*told, *self.stand_ins)
-
-    def named(self, name: str, entry: str) -> str:
-        """Name an entry with the algorithm that ran, where that is known."""
-        work = self.works.get(entry)
-        return name if work is None or work.how == name else f"{name}: {work.how}"

@@ -39,6 +39,8 @@ ON_GPU = (
 )
 OVERALL = "overall"
 GIB = 2**30
+LIMITS = ("ofd_soft_limit", "ofd_hard_limit")
+"""Of open files."""
 
 
 class BenchmarkData(Record):
@@ -171,10 +173,7 @@ def _test_info(measured: Measured, node: str) -> dict[str, Any]:
             for which in ("total", "available", "used")
             if memory.get(f"{which}_bytes") is not None
         },
-        **{
-            f"ofd_{which}_limit": limit
-            for which, limit in zip(("soft", "hard"), stamp.get("open_files") or (), strict=False)
-        },
+        **dict(zip(LIMITS, stamp.get("open_files") or (), strict=False)),
     }
     return {
         "software": "pyscale",

@@ -64,18 +64,12 @@ def _words(value: Any) -> str:
     return ", ".join(told) if isinstance(told, list) else str(told)
 
 
-_STATES = {
-    "verified-cold": ("cold, verified", "cold (verified)"),
-    "warm": ("warm", "warm"),
-    "evicted-unverified": ("evicted, unverified", "evicted (not verified)"),
-    "asis": ("", "left as it was"),
-    "direct": ("past it (O_DIRECT)", ""),
-    "unsupported": ("cannot be controlled", "not controlled"),
-}
-STATES, CITED_STATES = (
-    {state: words[place] for state, words in _STATES.items() if words[place]} for place in range(2)
-)
-"""States of the page cache in tables and in a paper, by their names in the record."""
+@cache
+def labels(group: str) -> Mapping[str, Any]:
+    """Names of one group of `labels.toml`, by what stages and records call them."""
+    text = (files("pyscale.report") / "labels.toml").read_text("utf-8")
+    named: Mapping[str, Any] = tomllib.loads(text)[group]
+    return named
 
 
 def in_units(unit: float) -> Written:
@@ -86,7 +80,7 @@ def in_units(unit: float) -> Written:
 WAYS: Mapping[str, Written] = {
     "number": number,
     "words": _words,
-    "state": lambda name: str(STATES.get(name, name)),
+    "state": lambda name: str(labels("states").get(name, name)),
     "whole": str,
     "rounded": "{:.0f}".format,
     "shortest": "{:g}".format,
@@ -116,14 +110,6 @@ def declarations() -> Mapping[str, Mapping[str, Any]]:
         table: {name: {"means": own} if isinstance(own, str) else own for name, own in each.items()}
         for table, each in tomllib.loads(text).items()
     }
-
-
-@cache
-def labels(group: str) -> Mapping[str, Any]:
-    """Names of one group of `labels.toml`, by what stages and records call them."""
-    text = (files("pyscale.report") / "labels.toml").read_text("utf-8")
-    named: Mapping[str, Any] = tomllib.loads(text)[group]
-    return named
 
 
 @cache

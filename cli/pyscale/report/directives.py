@@ -21,8 +21,6 @@ TEMPLATES: dict[Dialect, str] = {
     "snakemake": "request.smk.j2",
 }
 MIB = 1 << 20
-MOST_OF_AN_ARRAY = 4_000_001
-"""The largest MaxArraySize that Slurm lets a site set; 1001 is its default."""
 OF_WORKFLOWS = frozenset(
     ["partition", "nodes", "ntasks", "cpus-per-task", "mem", "mem-per-cpu", "time"]
 )
@@ -74,12 +72,10 @@ def _task(
     of_site = {k: v for k, v in options.items() if k != "hint" or own}
     apart = OF_WORKFLOWS - ({"nodes", "ntasks"} if ranks else set())
     last = 0 if ranks else request.windows - 1
-    fits = ranks or request.windows <= MOST_OF_AN_ARRAY
-    array = {"array": f"0-{last}%{request.workers}"} if last and fits else {}
+    array = {"array": f"0-{last}%{request.workers}"} if last else {}
     return {
         "request": request,
         "stages": [],
-        "most_of_an_array": None if fits else MOST_OF_AN_ARRAY,
         "directives": _lines(request, rule, site)
         or [f"#SBATCH {option}" for option in _written(array | options)],
         "asks_memory": any(name in options for name in ("mem", "mem-per-cpu")),

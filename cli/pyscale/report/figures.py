@@ -19,6 +19,7 @@ import plotnine as p9
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.errors import UserError
 from pyscale.report.curves import Curve, timed_curves
+from pyscale.report.dictionary import labels
 from pyscale.report.drawnrows import (
     COMPONENT_NAMES,
     LABELS,
@@ -300,38 +301,28 @@ def _counts(measured: pd.Series[float]) -> p9.scale_x_continuous:
     return p9.scale_x_continuous(trans="log2", breaks=kept, minor_breaks=[], labels=labels)
 
 
-MEANS = (
-    "Points: medians over trials; bars: their 95 % intervals, none where there are too few trials"
-)
-RATIOS = MEANS.replace("medians", "ratios of medians")
-OVER_N = "Dashed: ideal; cross: invalid."
-FIGURES: dict[str, tuple[Callable[[Results], p9.ggplot], str]] = {
-    "benchmark_results": (
-        wall_time,
-        f"Wall time over the number of workers. {MEANS}; grey: single trials. {OVER_N}",
-    ),
-    "benchmark_speedup": (speedup, f"Speedup over the number of workers. {RATIOS}. {OVER_N}"),
-    "benchmark_losses": (
-        losses,
-        "N times the wall time of the trial of median wall time, by what the workers did. Dashed: "
-        "what the baseline needed for as much work; cross: invalid.",
-    ),
-    "benchmark_size_sweep": (size_sweep, f"Time of a call over the size of an image. {MEANS}."),
-    "benchmark_size_speedup": (
-        size_speedup,
-        f"Times as fast over the size of an image. {RATIOS}. Dashed: as fast.",
-    ),
-    "benchmark_components": (
-        components,
-        f"Speedup of the components of an iteration. {RATIOS}. Dashed: ideal.",
-    ),
-    "benchmark_loader_pareto": (
-        loader_pareto,
-        f"Patches a second over diversity. {MEANS}. Line: the front, beside which nothing measured "
-        f"is both faster and more diverse; numbers: {', '.join(LABELS)}, as far as they differ.",
-    ),
+FIGURES: dict[str, Callable[[Results], p9.ggplot]] = {
+    "benchmark_results": wall_time,
+    "benchmark_speedup": speedup,
+    "benchmark_losses": losses,
+    "benchmark_size_sweep": size_sweep,
+    "benchmark_size_speedup": size_speedup,
+    "benchmark_components": components,
+    "benchmark_loader_pareto": loader_pareto,
 }
-"""Files of a report, what they show, and their captions."""
+"""Files of a report, and what they show."""
+
+
+def caption(name: str) -> str:
+    """Say what a figure shows, by the name of its file."""
+    ends = "bars: their 95 % intervals, none where there are too few trials"
+    told: str = labels("figures")[name]
+    return told.format(
+        medians=f"Points: medians over trials; {ends}",
+        ratios=f"Points: ratios of medians over trials; {ends}",
+        over_n="Dashed: ideal; cross: invalid.",
+        labels=", ".join(LABELS),
+    )
 
 
 def write_figures(folder: Path, results: Results) -> list[Path]:
@@ -342,7 +333,7 @@ def write_figures(folder: Path, results: Results) -> list[Path]:
     written, captions = [], []
     for name, plot in drawings(results):
         written += save(plot, folder / name)
-        captions.append(f"**{name}.** {' '.join([FIGURES[name][1], *results.context.timed])}\n")
+        captions.append(f"**{name}.** {' '.join([caption(name), *results.context.timed])}\n")
     if captions:
         write_atomically(folder / CAPTIONS, "\n".join(captions))
         written.append(folder / CAPTIONS)
@@ -355,7 +346,7 @@ def write_figures(folder: Path, results: Results) -> list[Path]:
 
 def drawings(results: Results) -> Iterator[tuple[str, p9.ggplot]]:
     """Names of files, and what they show, of the figures that there are."""
-    for name, (draw, _) in FIGURES.items():
+    for name, draw in FIGURES.items():
         try:
             yield name, draw(results)
         except NothingToDrawError:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pyscale.report.context import ReportContext
-from pyscale.report.page.sections import sections
+from pyscale.report.kinds import sections
 from pyscale.report.page.values import Table
 from pyscale.report.results import Results
 from pyscale.report.templating import templates

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
 
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.context import ReportContext
-from pyscale.report.dictionary import CITED_STATES
+from pyscale.report.dictionary import labels
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.resources import shipped
-from pyscale.wording import ABSENT, grouped, listing
+from pyscale.wording import ABSENT, grouped
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.wording import plural
 
-MOST_NAMED = 4
-"""More stages are counted."""
 TEXT, BIBLIOGRAPHY = "methods.md", "methods.bib"
 CHALLENGE = ("ctc_det", "ctc_tra", "ctc_lnk", "ctc_seg")
 """Measures of the Cell Tracking Challenge."""
@@ -48,17 +46,16 @@ def paragraph(results: Results) -> str:
     # Trials of one configuration that found several states have them joined.
     states = {state for one in table["cache_state"].drop_nulls() for state in one.split("+")}
     environment = templates()
-    environment.filters |= {"listing": listing, "cite": _cite}
+    environment.filters["cite"] = _cite
     text = environment.get_template("methods.j2").render(
         context=context,
-        nodes=[_node(one) for one in context.hardware],
         sources=[*dict.fromkeys(work.data for work in works.values() if work.data != ABSENT)],
         cited_data={work.data for work in works.values() if work.source},
         frames=plural(frames, "frame") if frames else None,
         tifffile=sorted({one.packages.get("tifffile", "") for one in works.values()} - {""}),
         design=_design(table),
         trials=sorted({min(table["repeats"]), max(table["repeats"])}),
-        states=sorted({CITED_STATES.get(one, one) for one in states}),
+        states=sorted({labels("cited_states").get(one, one) for one in states}),
         ran=[
             (names, works[names[0]])
             for names in grouped(((w.how, w.cites), entry) for entry, w in works.items()).values()
@@ -69,25 +66,10 @@ def paragraph(results: Results) -> str:
     return " ".join(text.split())
 
 
-def _node(node: Mapping[str, str]) -> str:
-    return (
-        f"{node.get('processor', 'an unknown processor')} "
-        f"({plural(node.get('cores', '?'), 'core')}, {node.get('memory', 'unknown')} of memory, "
-        f"{node.get('GPUs', 'none').replace('none', 'no GPU')}, {node.get('kernel', 'Linux')})"
-    )
-
-
-def _design(table: pl.DataFrame) -> list[str]:
-    counts = {
-        stage: tuple(sorted(set(own["workers"])))
-        for (stage,), own in table.group_by("stage", maintain_order=True)
-    }
-    named = grouped((of_each, stage) for stage, of_each in counts.items()).items()
-    return [
-        f"{listing(names) if len(names) <= MOST_NAMED else plural(len(names), 'stage')} at N = "
-        f"{listing(of_each)}"
-        for of_each, names in named
-    ]
+def _design(table: pl.DataFrame) -> dict[tuple[int, ...], list[str]]:
+    """Stages by all N at which they were timed."""
+    counts = table.group_by("stage", maintain_order=True).agg(pl.col("workers").unique().sort())
+    return grouped((tuple(of_each), stage) for stage, of_each in counts.iter_rows())
 
 
 def bibliography(text: str, context: ReportContext) -> str:

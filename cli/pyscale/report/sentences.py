@@ -1,15 +1,35 @@
-"""Sentences on curves and on configurations of ranks, each from its numbers."""
+"""Sentences on curves and on configurations of ranks: doubts, limits, laws, warnings."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
+from pydantic import Field
 
+from pyscale.analysis.causes import Cause, Limits
 from pyscale.analysis.flags import SENTENCES, UNCHECKED, flags_of, flags_of_trials
+from pyscale.analysis.grid.findings import GridFindings
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.laws import WRITTEN, CurveFits
+from pyscale.analysis.warned import StageWarning, stage_warnings
+from pyscale.analysis.whatif import TAKEN_OUT_WHOLE
+from pyscale.report import templating
 from pyscale.report.curves import Curve, curves
-from pyscale.wording import amount, at_each_n, listing, of_each, score_below
+from pyscale.report.results import Results
+from pyscale.validation.expected import ValidationFindings
+from pyscale.wording import (
+    at_each_n,
+    grouped,
+    listing,
+    number,
+    of_each,
+    titled,
+)
+from pyscale_stages.contract import Record
 from pyscale_stages.wording import plural
 
 Row = dict[str, Any]
@@ -42,27 +62,13 @@ def not_to_be_trusted(configurations: pl.DataFrame) -> Iterator[str]:
     These fail `pyscale run --strict`.
     """
     for curve in curves(configurations):
-        for row in curve.rows:
-            where = f"{curve.name} at N = {row['workers']}"
-            if row["invalid"]:
-                yield f"{where} is invalid: {why_invalid(row)}."
-            if not set(UNCHECKED).isdisjoint(row["flags"]):
-                yield (
-                    f"{where} may be invalid: the comparison of its output with the baseline's "
-                    "failed."
-                )
+        named = {"name": curve.name, "rows": curve.rows, "unchecked": UNCHECKED}
+        yield from templating.sentences("curves.j2", "not_to_be_trusted", **named)
 
 
-def why_invalid(row: Mapping[str, Any]) -> str:
-    """Say how far the output of an invalid configuration is from the baseline's, or what else."""
-    if "disagrees" not in row["flags"]:
-        return "its workers never all ran at once"
-    tolerance = row["agreement_tolerance"]
-    return (
-        "in the worst trial its output agrees with the baseline's by "
-        f"{score_below(row['agreement'], tolerance)}, and {tolerance:g} is required "
-        f"(the score is: {row['agreement_measure']})"
-    )
+def excluded(curve: Curve) -> list[str]:
+    """Name the configurations that are never chosen, because they are invalid."""
+    return templating.sentences("curves.j2", "excluded", rows=curve.timed)
 
 
 def is_scaled(row: Row) -> bool:
@@ -70,22 +76,11 @@ def is_scaled(row: Row) -> bool:
     return row["scaling"] in {"weak", "mixed"}
 
 
-def scaled_work(curve: Curve) -> str | None:
-    """State how the work grew, and what speedup and efficiency compare; None where it did not."""
-    base = curve.base
-    if base is None or not is_scaled(base):
-        return None
-    done = listing(f"{amount(row['work'])} at N = {row['workers']}" for row in curve.timed)
-    if base["scaling"] == "weak":
-        each = amount(base["work"] / base["workers"])
-        return (
-            f"Weak scaling: the work grew with N ({done}), {each} per worker. Speedup compares "
-            "work per second; efficiency is the baseline's wall time over that at N."
-        )
-    return (
-        f"Neither the work nor the work per worker was the same at every N ({done}): speedup "
-        "compares work per second."
-    )
+def scaled_work(curve: Curve) -> list[str]:
+    """State how the work grew, and what speedup and efficiency compare; empty: it did not."""
+    if curve.base is None or not is_scaled(curve.base):
+        return []
+    return templating.sentences("curves.j2", "scaled_work", rows=curve.timed)
 
 
 def assumed_strong(found: Sequence[Curve]) -> Iterator[str]:
@@ -142,3 +137,113 @@ def named(rows: Iterable[Row], names: Mapping[str, str]) -> list[tuple[str, Row]
 def places(names: Mapping[str, str]) -> Callable[[list[Row]], list[str]]:
     """Name configurations, each once with all its N."""
     return lambda rows: at_each_n((names[row["stage"]], row["workers"]) for row in rows)
+
+
+def limits(found: Sequence[Limits]) -> Iterator[str]:
+    """State what limits the configurations of one curve, equal sentences once."""
+    shared: dict[str, Any] = {"whole": TAKEN_OUT_WHOLE, "needed": repeats_needed()}
+    said = grouped(
+        (sentence, one.workers)
+        for one in found
+        for sentence in templating.sentences("limits.j2", found=one, rival=rival(one), **shared)
+    )
+    yield from (f"At N = {listing(counts)}{sentence}" for sentence, counts in said.items())
+
+
+def rival(found: Limits) -> Cause | None:
+    """The cause that is first most often beside the main one; that one where it is alone."""
+    others = found.causes[1:] or found.causes
+    return max(others, key=lambda cause: cause.share_first or 0.0, default=None)
+
+
+def laws(found: CurveFits, excluded: Sequence[int] = ()) -> list[str]:
+    """State the laws fitted to one curve, or why one is not, and the N that they exclude."""
+    fits = (found.amdahl, found.usl)
+    return templating.sentences("laws.j2", laws=fits, excluded=excluded, written=WRITTEN)
+
+
+class Said(Record):
+    """The warning of one stage under one code."""
+
+    stage: str = Field(description="Entry of the suite; of the points of a grid that of the grid")
+    code: str
+    doubts_result: bool = Field(description="Whether the result may be wrong for it")
+    sentence: str
+
+    @property
+    def head(self) -> str:
+        """The stage, and whether its result is in doubt."""
+        return f"{self.stage}, the result may be wrong" if self.doubts_result else self.stage
+
+    @property
+    def short(self) -> str:
+        """The stage and the first sentence: the report has the rest."""
+        return f"{self.head}: {self.sentence.partition('. ')[0].rstrip('.')}."
+
+
+def warnings(trials: pl.DataFrame, grids: Iterable[GridFindings] = ()) -> tuple[Said, ...]:
+    """Give the worst warning of each stage under each code over all N, the doubted ones first.
+
+    The points of a grid count as one stage.
+    """
+    families = {
+        stage: family
+        for grid in grids
+        for stage, family in grid.points.select("stage", "family").iter_rows()
+    }
+    groups = grouped(
+        ((families.get(one.stage, one.stage), one.worst.code), one)
+        for one in stage_warnings(trials)
+    )
+    found = [_warning(family, own) for (family, _), own in groups.items()]
+    return tuple(sorted(found, key=lambda one: not one.doubts_result))
+
+
+def _warning(family: str, found: Sequence[StageWarning]) -> Said:
+    worst = max(found, key=lambda one: one.share).worst
+    points = len({one.stage for one in found})
+    others = max(one.others for one in found)
+    sentence = f"{titled(worst.sentence).rstrip('.')}."
+    sentence += f" ({points} points of the grid.)" if points > 1 else ""
+    sentence += f" ({others} similar: provenance_manifest.json.)" if others else ""
+    return Said(stage=family, code=worst.code, doubts_result=worst.doubts_result, sentence=sentence)
+
+
+def missed(results: Results) -> Iterator[str]:
+    """Name each measure that is worse than its suite asks for, or was not measured."""
+    for curve in curves(results.configurations):
+        work = results.context.works.get(curve.key["stage"])
+        if work is None:
+            continue
+        # Of worker counts that compute the same, the first alone may have been judged.
+        for row in distinct(curve) or curve.rows[:1]:
+            measured = json.loads(row["quality"])
+            for name in work.at_least | work.at_most:
+                value = measured.get(name)
+                least, most = work.at_least.get(name, -math.inf), work.at_most.get(name, math.inf)
+                told = f"{curve.name}: {name} is {number(value)}; the suite requires at"
+                if value is None:
+                    yield f"{curve.name}: {name} was not measured; the suite requires it."
+                elif value < least:
+                    yield f"{told} least {least:g}."
+                elif value > most:
+                    yield f"{told} most {most:g}."
+
+
+def distinct(curve: Curve) -> list[Row]:
+    """Configurations whose quality is known, but those that give the same as the one before."""
+    # Backwards, so that the first row of each value stays.
+    first = {row["quality"]: row for row in reversed(curve.rows) if row["quality"] != "{}"}
+    return [row for row in curve.rows if first.get(row["quality"]) is row]
+
+
+def worse(found: pl.DataFrame | None) -> list[str]:
+    """Name each number that is worse at an N than at the fewest workers."""
+    rows = [] if found is None else found.filter("worse").to_dicts()
+    return templating.sentences("curves.j2", "worse", rows=rows)
+
+
+def validated(found: ValidationFindings) -> tuple[str, list[str]]:
+    """State whether the installation computes what it should, and why of each stage."""
+    headline, *reasons = templating.sentences("validation.j2", found=found)
+    return headline, reasons

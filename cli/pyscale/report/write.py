@@ -11,9 +11,10 @@ from pyscale.report.csv import write_csv
 from pyscale.report.markdown import write_markdown
 from pyscale.report.methods import write_methods
 from pyscale.report.results import Results
-from pyscale.report.validation import write_validation
+from pyscale_stages.atomic import write_atomically
 
 PAGE_NAME = "report.html"
+VALIDATION_NAME = "validation.json"
 
 
 def write_report(folder: Path, results: Results) -> list[Path]:
@@ -37,6 +38,16 @@ def write_figures(folder: Path, results: Results) -> list[Path]:
     from pyscale.report.figures import write_figures as write
 
     return write(folder, results)
+
+
+def write_validation(folder: Path, results: Results) -> list[Path]:
+    """Write all verdicts of a validation; without any, remove an earlier file."""
+    path = folder / VALIDATION_NAME
+    if results.validation is None:
+        path.unlink(missing_ok=True)
+        return []
+    write_atomically(path, results.validation.model_dump_json(indent=1) + "\n")
+    return [path]
 
 
 @contextmanager

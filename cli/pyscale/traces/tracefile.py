@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from pyscale.analysis.workers import Interval
 from pyscale.errors import UserError, why_no_name
-from pyscale.report.tabletext import LEAST
+from pyscale.report.table import LEAST
 from pyscale_stages.wording import plural
 
 UNTOLD = frozenset({"", "-", "NA", "N/A", "None", "None assigned", "Unknown", "(null)"})

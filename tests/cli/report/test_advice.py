@@ -4,8 +4,9 @@ import polars as pl
 
 from madeupadvice import choice, request
 from pyscale.analysis.causes import limits
-from pyscale.report.advice import asked, doubts, excluded, limits_near
+from pyscale.report.advice import asked, doubts, limits_near
 from pyscale.report.curves import curves
+from pyscale.report.sentences import excluded
 from refusals import assert_said
 
 

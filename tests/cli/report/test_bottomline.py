@@ -9,9 +9,9 @@ from pyscale.analysis.advice import Aim, Experiment, choices
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.bottomline import bottom_line
-from pyscale.report.bottomview import learned
 from pyscale.report.context import ReportContext
-from pyscale.report.page.firstscreen import overview
+from pyscale.report.page.tables import overview
+from pyscale.report.terminal import learned
 from refusals import assert_said
 
 
@@ -34,14 +34,14 @@ def test_where_start_up_limits_the_speedup_without_it_is_told(full):
     told = f"N = {own.workers}, {own.main.efficiency * own.workers:.2f} times"
     assert segment.without_start_up == told
     assert segment.limit_sentence.endswith(f"; without start-up: {told}.")
-    assert float(told.split()[-2]) > segment.shown.speedup
+    assert float(told.split()[-2]) > segment.shown["speedup"]
     # Of another cause, and of times without phases, nothing is said of it.
     others = of_times(("a", 1, 10.0), ("a", 2, 8.0)).stages
     assert {one.without_start_up for one in others} == {None}
 
 
 def test_of_few_trials_there_is_a_range_and_of_one_trial_nothing(thin):
-    (row, *_) = overview(bottom_line(thin), thin)["rows"]
+    (row, *_) = overview(bottom_line(thin))["rows"]
     assert row["times"][0]["kind"] == "range"
     low, between, high = row["times"][0]["ends"]
     assert float(low.raw) < float(row["times"][0]["time"][0].raw) < float(high.raw)
@@ -142,7 +142,7 @@ def test_the_next_n_says_what_is_gained(walls_s, best, shown_at, limit):
     assert (line.best_value, line.limit_sentence) == (best, limit)
     assert (line.shown and line.shown_at) == shown_at
     if shown_at:
-        assert line.shown.speedup == pytest.approx(walls_s[1] / walls_s[shown_at])
+        assert line.shown["speedup"] == pytest.approx(walls_s[1] / walls_s[shown_at])
 
 
 def test_without_stages_over_n_it_is_empty(full):

@@ -16,7 +16,7 @@ from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.analysis.workers import TASK_PHASES
 from pyscale.report import palette
-from pyscale.report.charts.timeline import timeline, timeline_rows
+from pyscale.report.charts.overworkers import timeline, timeline_rows
 from pyscale.report.page.write import charts, datasets
 
 

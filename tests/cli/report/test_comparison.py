@@ -6,9 +6,12 @@ import pytest
 from asread import printed
 from pyscale.analysis.comparison import comparison
 from pyscale.planning.runfacts import Difference
-from pyscale.report.comparison import ComparisonContext, OutputComparison, conclusion, remarks
+from pyscale.report.comparison import (
+    ComparisonContext,
+    OutputComparison,
+    judged,
+)
 from pyscale.report.comparisonview import Compared, shown
-from pyscale.report.judged import judged
 from refusals import assert_said
 
 CONTEXT = ComparisonContext(base="run a", new="run b", measured_here=True)
@@ -27,8 +30,9 @@ def of_track(**found):
 
 def test_the_answer_is_one_sentence(compared, thin):
     too_few = judged(comparison(thin.trials, thin.trials))
-    assert_said(conclusion(CONTEXT, compared), conclusion(of_track(found="same"), compared))
-    assert_said(conclusion(CONTEXT, too_few))
+    contexts = (CONTEXT, of_track(found="same"))
+    assert_said(*(Compared(context, compared).headline for context in contexts))
+    assert_said(Compared(CONTEXT, too_few).headline)
 
 
 def words(rows, context=CONTEXT):
@@ -45,7 +49,8 @@ def test_outputs_are_said_with_their_quality(compared):
 def test_what_differs_is_remarked():
     for kinds in (("code",), ("code", "settings"), ("hardware", "nodes"), ("nodes",)):
         told = tuple(Difference(kind=kind, what="it", base="1", new="2") for kind in kinds)
-        assert_said(next(iter(remarks(CONTEXT.model_copy(update={"differences": told})))))
+        context = CONTEXT.model_copy(update={"differences": told})
+        assert_said(Compared(context, ()).remarks[0])
 
 
 def test_a_verdict_on_an_invalid_configuration_says_so(broken):

@@ -10,7 +10,6 @@ import madeupreconstruct
 from atleastone import some
 from pyscale.report.csv import RARE_FILES, write_csv
 from pyscale.report.page import values
-from pyscale.report.page.write import write_page
 
 KINDS = {
     "grid": madeupgrid.made_up,
@@ -35,11 +34,6 @@ def results(kind):
 def tables(results):
     found = {name: table for one in results.kinds for name, table in one.tables.items()}
     return {name: table for name, table in found.items() if not table.is_empty()}
-
-
-@pytest.fixture(scope="module")
-def page(results, tmp_path_factory):
-    return write_page(tmp_path_factory.mktemp("page"), results).read_text()
 
 
 def test_it_has_tables_more_and_a_later_report_without_it_none(results, tables, full, tmp_path):

@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 
 from atleastone import some
-from pyscale.analysis.laws import fit
+from pyscale.analysis.laws import CurveFits, fit
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.context import ReportContext
-from pyscale.report.laws import sentences
+from pyscale.report.sentences import laws
 from refusals import assert_said
 
 EIGHT = [1, 2, 4, 8, 16, 32, 64, 128]
@@ -20,7 +20,8 @@ def told(counts, *, sigma=0.0, kappa=0.0, noise=0.0):
     n = np.asarray(counts, dtype=float)
     scatter = np.random.default_rng(0).lognormal(0, noise, len(n)) if noise else 1.0
     wall_s = (1000 / n * (1 + sigma * (n - 1) + kappa * n * (n - 1)) * scatter).tolist()
-    return list(sentences(fit("amdahl", counts, wall_s), fit("usl", counts, wall_s)))
+    fits = {law: fit(law, counts, wall_s) for law in ("amdahl", "usl")}
+    return laws(CurveFits(suite=None, stage="a", device=None, **fits))
 
 
 def test_each_number_is_put_as_sure_as_it_is():
@@ -46,4 +47,4 @@ def test_the_published_table_is_fitted_or_refused(references):
     trials = trials_from_wall_times(pl.read_csv(references / "pycyto_horizontal_scaling.csv"))
     results = analysed(trials, ReportContext(title="pyCyto"), interleaved=False)
     for found in some(results.fits):
-        assert_said(found.stage, *sentences(found.amdahl, found.usl))
+        assert_said(found.stage, *laws(found))

@@ -4,9 +4,11 @@ from functools import partial
 
 from atleastone import some
 from madeupadvice import cause, limits
-from pyscale.report.limits import SHORT, of_several
+from pyscale.report.dictionary import labels
+from pyscale.report.sentences import limits as of_several
 from refusals import assert_said
 
+SHORT = labels("causes")
 START_UP = cause("start-up", 0.93, 0.998, gain=0.32, seconds=12.5)
 READING = cause("reading", 0.91, 0.002, gain=0.30, seconds=12.1)
 GREW = cause("work-inflation", 0.9, 1, gain=0.29, seconds=12)

@@ -9,7 +9,7 @@ from asread import printed
 from pyscale.analysis.measured import POINT_SCHEMA
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
-from pyscale.report.quality import worse
+from pyscale.report.sentences import worse
 from pyscale.report.terminal import summary_of
 from refusals import assert_said
 

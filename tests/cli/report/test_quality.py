@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from pyscale.report.context import ReportContext, Work
 from pyscale.report.curves import curves
-from pyscale.report.quality import missed, right
+from pyscale.report.page.tables import right
+from pyscale.report.sentences import missed
 from refusals import assert_said
 
 

@@ -8,8 +8,7 @@ from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
 from pyscale.references.files import shipped_folder
-from pyscale.report.table import has_sizes, read_sizes, read_wall_times
-from pyscale.report.tabletext import ZERO_IS_UNKNOWN
+from pyscale.report.table import READ, has_sizes, read_sizes, read_wall_times
 from refusals import refused
 
 HEADER = "stage,workers,wall_s\n"
@@ -161,7 +160,7 @@ def test_what_stands_beside_is_read_and_may_be_blank(csv):
     assert set(blank.values()) == {None}
 
 
-@pytest.mark.parametrize("column", sorted(ZERO_IS_UNKNOWN))
+@pytest.mark.parametrize("column", [name for name, own in READ.items() if own.zero_is_unknown])
 def test_where_schedulers_write_zero_nothing_was_measured(csv, column):
     table = read_wall_times(csv(f"stage,workers,wall_s,{column}\na,1,2,0\n"))
     assert table[column].to_list() == [None]

@@ -3,7 +3,8 @@
 import json
 from dataclasses import replace
 
-from pyscale.report.validation import headline, sentences, write_validation
+from pyscale.report.sentences import validated
+from pyscale.report.write import write_validation
 from pyscale.validation.judging import MeasuredEntry, judged
 from refusals import assert_said
 from validated import OTHER, expected_of_two, found_of, gave, trial
@@ -17,7 +18,7 @@ def test_the_headline_tells_what_the_installation_computes():
         found_of(segment=[trial(sha256=OTHER)], track=[trial(sha256=OTHER)]),
         found_of("the seed is 3 instead of 0"),
     ):
-        assert_said(headline(found))
+        assert_said(validated(found)[0])
 
 
 def test_what_was_found_of_a_stage_is_told_with_its_numbers():
@@ -26,7 +27,7 @@ def test_what_was_found_of_a_stage_is_told_with_its_numbers():
         [trial(), trial(2, same=False)],
         [trial(sha256=OTHER, objects=99)],
     ):
-        assert_said(sentences(found_of(segment=trials))[0])
+        assert_said(validated(found_of(segment=trials))[1][0])
 
 
 def test_what_was_left_out_did_not_run_or_failed_once_is_told():
@@ -35,7 +36,8 @@ def test_what_was_left_out_did_not_run_or_failed_once_is_told():
     once = gave() | {"track": MeasuredEntry([trial(), trial()], "track-n1-b3/w0 failed: full")}
     for measured in (left_out, not_run, once):
         found = judged(expected_of_two(), measured)
-        assert_said(headline(found), sentences(found)[1])
+        headline, (_, reason) = validated(found)
+        assert_said(headline, reason)
 
 
 def test_the_file_holds_all_numbers_and_goes_with_the_validation(tmp_path, thin):

@@ -10,7 +10,7 @@ from pyscale.analysis.scaling import configurations
 from pyscale.report.csv import write_csv
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
-from pyscale.report.warned import said
+from pyscale.report.sentences import warnings
 from pyscale_stages.warned import Warned
 
 LEFT = Warned(
@@ -44,6 +44,6 @@ def test_every_file_of_the_report_says_it_where_there_is_a_warning(tmp_path, war
     table = pl.read_csv(tmp_path / "benchmark_results_aggregated.csv")
     codes = table.filter(stage="register_denoise")["warnings"]
     assert set(codes) == {"unregistered-frames=37/48;slow-disk"}
-    assert said(thin.trials) == ()
+    assert warnings(thin.trials) == ()
     assert "data-warning" not in write_page(tmp_path, thin).read_text()
     assert "warned of" not in write_markdown(tmp_path, thin).read_text()

@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 from pydantic import Field
 
-from pyscale.report.dictionary import entry, meaning
+from pyscale.report.dictionary import entry, labels, meaning
 from pyscale.report.palette import colour
 from pyscale_stages.contract import Record
 
@@ -21,23 +21,6 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-se
 TEXT_PX = 12
 AUTOSIZE = {"type": "fit-x", "contains": "padding"}
 """As wide as the page has room for, labels included; as high as it is told."""
-NAMED = {
-    "curve": "Stage",
-    "panel": "Stage",
-    "title": "Measured elsewhere",
-    "source": "Source",
-    "line": "By",
-    "part": "Part",
-    "test": "Test",
-    "block": "Repeat",
-    "configuration": "Configuration",
-    "base": "Compared with",
-    "run": "Run",
-    "call_s": "A call (s)",
-    "each_s": "Per megapixel (s)",
-    "hardware": "Hardware",
-}
-"""Heads of columns that name rows, which no table of the report has, or whose meaning is long."""
 WRITTEN = {
     "number": "{0} == 0 ? '0' : format({0}, abs({0}) < 100 ? '.3r' : '.0f')",
     "whole": "format({0}, '.0f')",
@@ -123,7 +106,7 @@ def telling(
             ends = f"' [' + ({low}) + ', ' + ({high}) + ']'"
             text = f"({text}) + (isValid(datum.{column}_low) ? {ends} : '')"
         rows = rows.transform_calculate(f"told_{column}", text)
-        head = NAMED.get(column) or declared.head or meaning(table, column)
+        head = labels("drawn").get(column) or declared.head or meaning(table, column)
         head = head.replace("{currency}", str(own[0].get("currency")))
         shown.append(alt.Tooltip(f"told_{column}:N", title=head))
     return rows, shown

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any, Literal
 
 import altair as alt
 
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.machine.findings import FAST, SLOW
 from pyscale.report.charts.chart import (
     Chart,
     Row,
@@ -41,8 +46,8 @@ class Marks:
     title: str
     note: str
     """How to read it."""
-    axis: tuple[str, str]
-    """What the values are, absolute and relative, as the caption says it."""
+    axis: Sequence[str]
+    """What the values are, absolute and perhaps relative, as the caption says it."""
     table: str
     """Whose columns these are, in the dictionary."""
     rows: Sequence[Row]
@@ -84,7 +89,7 @@ class Marks:
             self.title,
             self.note,
             [*below, *others, *self.marks(), *above],
-            self.axis,
+            (self.axis[0], self.axis[-1]),
             *params,
             panels=self.panels,
             data={self.data: self.rows, **data}
@@ -277,35 +282,47 @@ class Marks:
         return {"xOffset": alt.expr(f"{step:g} * ({place} - {middle:g})")}
 
 
+def marks(name: str, rows: Sequence[Row], *notes: str | None, **more: Any) -> Marks:
+    """Make the marks that `charts.toml` declares; `notes` are what else a reader must know."""
+    fields = _declared()[name]
+    note = " ".join(filter(None, (fields["note"], *notes)))
+    return Marks(id=name, rows=rows, **fields | {"note": note} | more)
+
+
+@cache
+def _declared() -> dict[str, dict[str, Any]]:
+    text = (files("pyscale.report") / "charts.toml").read_text("utf-8")
+    few = f"none where fewer than {repeats_needed()} trials were timed"
+    told = {"bars": f"Bars: 95 % intervals; {few}.", "slow": SLOW, "fast": FAST}
+    return {
+        name: fields | {"note": fields["note"].format(**told)}
+        for name, fields in tomllib.loads(text).items()
+    }
+
+
 def bars(
     name: str,
-    title: str,
-    note: str,
     rows: Sequence[Row],
-    *,
-    axis: tuple[str, str],
     parts: Mapping[str, str],
-    table: str,
-    value: str,
-    relative: str,
-    seen: Sequence[str],
-    along: str = "workers",
-    along_title: str = "Workers N",
     above: Sequence[alt.Chart] = (),
     **data: Any,
 ) -> Chart | None:
     """Stack the `part`s of bars, a panel a value of `panel`; `parts` names their colours."""
     if not rows:
         return None
+    how = {"along": "workers", "along_title": "Workers N"} | _declared()[name]
+    along, axis = how["along"], how["axis"]
     seen_parts = each(rows, "part")
     found = {part: colour(hue) for part, hue in parts.items() if part in seen_parts}
     own = alt.Chart(alt.NamedData(name=name)).transform_filter("datum.panel == panel")
-    own, told = telling(own, table, rows, ("panel", along, "part", *seen))
-    shown = own.transform_calculate("shown", chosen(f"datum.{value}", f"datum.{relative}"))
+    own, told = telling(own, how["table"], rows, ("panel", along, "part", *how["seen"]))
+    shown = own.transform_calculate(
+        "shown", chosen(f"datum.{how['value']}", f"datum.{how['relative']}")
+    )
     tint = alt.Scale(domain=list(found), range=list(found.values()))
     order = sorted({row[along] for row in rows})
     ticks = alt.Axis(labelAngle=0, labelOverlap="greedy", format=".0f")
-    x = alt.X(f"{along}:O", title=along_title, sort=order, axis=ticks)
+    x = alt.X(f"{along}:O", title=how["along_title"], sort=order, axis=ticks)
     drawn = shown.transform_calculate("order", f"indexof({list(found)}, datum.part)")
     stacked = drawn.mark_bar(stroke=colour("edge"), strokeWidth=0.5).encode(
         x=x,
@@ -316,10 +333,10 @@ def bars(
     )
     return finished(
         name,
-        title,
-        note,
+        how["title"],
+        how["note"],
         [stacked, *(layer.encode(x=x) for layer in above)],
-        axis,
+        (axis[0], axis[-1]),
         panels=each(rows, "panel"),
         data={name: rows, **data},
         stages={row["panel"]: row["curve"] for row in rows},

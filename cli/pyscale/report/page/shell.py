@@ -20,28 +20,10 @@ from platformdirs import user_cache_path
 from pyscale.report.charts.chart import Chart
 from pyscale.report.templating import templates
 from pyscale.report.viewer.build import Viewer
-from pyscale.wording import titled
 from pyscale_stages.atomic import write_atomically
 
 PROVIDER = "vl-convert-python"
 ON_WINDOW = "window.vegaEmbed = vegaEmbed;"
-_DATA_LAB = "University of Washington Interactive Data Lab"
-_STRINGIFY = "2017 Evgeny Poberezkin, 2013 James Halliday"
-_COMPACT = "2014, 2016, 2017, 2019, 2021 Simon Lydell"
-_NOTICES = (
-    ("Vega {vega}", "BSD-3-Clause", f"2015-2023, {_DATA_LAB}", "vega/vega"),
-    ("Vega-Lite {vega_lite}", "BSD-3-Clause", f"2015, {_DATA_LAB}", "vega/vega-lite"),
-    ("Vega-Embed {vega_embed}", "BSD-3-Clause", f"2015, {_DATA_LAB}", "vega/vega-embed"),
-    ("D3", "ISC", "2010-2023 Mike Bostock", "d3/d3"),
-    ("topojson-client", "ISC", "Michael Bostock", "topojson/topojson-client"),
-    ("delaunator", "ISC", "Mapbox", "mapbox/delaunator"),
-    ("semver", "ISC", "Isaac Z. Schlueter and Contributors", "npm/node-semver"),
-    ("fast-json-patch", "MIT", "2013 Joachim Wester", "Starcounter-Jack/JSON-Patch"),
-    ("fast-deep-equal", "MIT", "2017 Evgeny Poberezkin", "epoberezkin/fast-deep-equal"),
-    ("fast-json-stable-stringify", "MIT", _STRINGIFY, "epoberezkin/fast-json-stable-stringify"),
-    ("json-stringify-pretty-compact", "MIT", _COMPACT, "lydell/json-stringify-pretty-compact"),
-)
-"""Parts of the script: name, SPDX licence, copyright holder, repository."""
 
 
 def vega_bundle() -> str:
@@ -78,18 +60,13 @@ def _made() -> str:
 def _notices() -> str:
     import vl_convert
 
-    versions = {
-        "vega": vl_convert.get_vega_version(),
-        "vega_lite": vl_convert.get_vegalite_versions()[-1],
-        "vega_embed": vl_convert.get_vega_embed_version(),
-    }
-    lines = [
-        f"{name.format(**versions)} ({licence}): Copyright (c) {holder}; https://github.com/{place}"
-        for name, licence, holder, place in _NOTICES
-    ]
-    licences = sorted({licence for _, licence, *_ in _NOTICES})
-    lines += [f"{licence}: https://spdx.org/licenses/{licence}.html" for licence in licences]
-    return "\n".join(["/*!", *lines, "", "BSD-3-Clause:", _bsd_conditions(), "*/"])
+    told = str(asset("notices.txt")).format(
+        vega=vl_convert.get_vega_version(),
+        vega_lite=vl_convert.get_vegalite_versions()[-1],
+        vega_embed=vl_convert.get_vega_embed_version(),
+        conditions=_bsd_conditions(),
+    )
+    return f"/*!\n{told}*/"
 
 
 def _bsd_conditions() -> str:
@@ -113,7 +90,7 @@ def rendered(template: str, data: Mapping[str, Any], **values: Any) -> str:
 def pages() -> Environment:
     """The environment of the pages."""
     environment = templates(of_pages=True)
-    environment.filters |= {"prose": prose, "begun": titled}
+    environment.filters["prose"] = prose
     libraries = {"vega_bundle": lambda: Markup(vega_bundle()), "scripts": SCRIPTS}
     environment.globals |= {"asset": asset} | libraries
     return environment

@@ -1,17 +1,23 @@
-"""The tables over N, each number tied to the CSV that holds it."""
+"""The tables over N, that of the first screen too, each number tied to the CSV that holds it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+import polars as pl
+
+from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.spending import COSTS
 from pyscale.report import advice
-from pyscale.report.bottomline import NAMES
+from pyscale.report.bottomline import NAMES, BottomLine, StageLine, Total
+from pyscale.report.context import Work
 from pyscale.report.curves import Curve
 from pyscale.report.dictionary import entry
 from pyscale.report.page.values import (
     CONFIGURATIONS,
     LOSSES,
+    MEASURES,
     Cell,
     Column,
     Columns,
@@ -25,9 +31,13 @@ from pyscale.report.page.values import (
 )
 from pyscale.report.palette import PARTS
 from pyscale.report.results import Results
-from pyscale.wording import ABSENT, INVALID, growth, phase, ratio, seconds
+from pyscale.report.sentences import distinct
+from pyscale.wording import ABSENT, INVALID, growth, number, phase, quality, ratio, seconds
 
 OF = CONFIGURATIONS
+MOST_COUNTS = 5
+"""More columns of times would not fit the first screen; all stand under Results."""
+UNKNOWN = Work(data=ABSENT, how=ABSENT)
 
 
 def results(found: Sequence[Curve]) -> Table | None:
@@ -157,6 +167,38 @@ def cache(found: Sequence[Curve]) -> Table | None:
     return laid_out("Page cache", rows, columns)
 
 
+def right(found: Sequence[Curve], works: Mapping[str, Work]) -> Table | None:
+    """Quality of each configuration whose truth is known; None where there is none.
+
+    Worker counts that give the same as the one before them are left out.
+    """
+    columns: Columns = [
+        *OF.columns("workers"),
+        words("Dataset", lambda row: row["work"].data),
+        words("Algorithm", lambda row: row["work"].how),
+        words(
+            "Quality against the truth", lambda row: quality(row["quality"]), "Medians over trials"
+        ),
+        words("Required", lambda row: row["work"].asked, "By the suite"),
+        numbers("Wall time (s)", OF.plain("wall_s"), "Median over trials"),
+    ]
+    rows = (
+        (curve.name, row | {"work": works.get(row["stage"], UNKNOWN)})
+        for curve in found
+        for row in distinct(curve)
+    )
+    return laid_out("Quality", rows, columns)
+
+
+def measured(found: pl.DataFrame | None) -> Table | None:
+    """Lay every number out over N; None where none was measured."""
+    if found is None:
+        return None
+    names = ("name", "workers", "repeats", "value", "unit", "over_baseline", "better", "means")
+    rows = [(row["stage"], row) for row in found.iter_rows(named=True)]
+    return laid_out("Numbers that stages measure", rows, MEASURES.columns(*names))
+
+
 def _every(found: Sequence[Curve]) -> Iterator[tuple[str, Row]]:
     return ((curve.name, row) for curve in found for row in curve.rows)
 
@@ -191,3 +233,71 @@ def _part(part: str) -> Writer:
         return (*found, " (", *LOSSES.cell(held, "growth_s", growth), ")")
 
     return write
+
+
+def overview(found: BottomLine, counts: Sequence[int] | None = None) -> dict[str, Any]:
+    """Lay out the rows of a bottom line, at some N, for a page and for a terminal alike."""
+    points = [one for line in found.stages for one in line.points]
+    counts = _counts(found.stages) if counts is None else counts
+    rows = [_row(line, counts) for line in found.stages]
+    rows += [] if found.total is None else [_whole(found.total, counts)]
+    kinds = {time["kind"] for row in rows for time in row["times"] if time}
+    notes = (
+        "Times: medians of the trials.",
+        "Brackets: 95 % intervals." if "interval" in kinds else "",
+        f"Ranges: shortest to longest of fewer than {repeats_needed()} trials."
+        if "range" in kinds
+        else "",
+        "Bar: share of the ideal speedup." if any(row["share"] for row in rows) else "",
+        "Other N stand under Results." if {one["workers"] for one in points} - {*counts} else "",
+    )
+    return {"counts": counts, "rows": rows, "note": " ".join(filter(None, notes))}
+
+
+def _whole(total: Total, counts: Sequence[int]) -> dict[str, Any]:
+    """Row of all stages together, at the baseline and each at the N that is requested."""
+    base = {"time": (number(total.wall_s),), "ends": (), "kind": "", "is_invalid": False}
+    mix = total.requested
+    return {
+        "name": total.name,
+        "mix": "as requested" if mix else "",
+        "times": [base if count == total.baseline_workers else None for count in counts],
+        "speedup": (ratio(mix.speedup),) if mix else (),
+        "at": f"{number(mix.wall_s)} s" if mix else "",
+        "share": 0.0,
+        "line": None,
+    }
+
+
+def _counts(stages: Sequence[StageLine]) -> tuple[int, ...]:
+    """Choose N: the least and the largest, those that are advised, and others as there is room."""
+    every = sorted({one["workers"] for line in stages for one in line.points})
+    advised = [n for s in stages for n in (s.shown_at, s.chosen, s.fastest) if n in every]
+    by_need = dict.fromkeys([*every[:1], *every[-1:], *advised, *every])
+    return tuple(sorted(list(by_need)[:MOST_COUNTS]))
+
+
+def _row(line: StageLine, counts: Sequence[int]) -> dict[str, Any]:
+    times = {row["workers"]: _wall_time(row) for row in line.points}
+    shown, told, head = line.shown, line.limit_sentence, len(line.limit)
+    return {
+        "name": line.name,
+        "times": [times.get(count) for count in counts],
+        "speedup": OF.interval_cell(shown, "speedup", ratio) if shown else (),
+        "at": f"at N = {shown['workers']}" if shown else "",
+        # The length of the bar: the whole of it is the ideal.
+        "share": min(1.0, shown["efficiency"] or 0.0) if shown else 0.0,
+        "line": line,
+        # The sentence begins with the limit, which stands apart from the rest.
+        "limit": told[:head],
+        "limit_more": told[head:].lstrip(" ,:"),
+    }
+
+
+def _wall_time(row: Row) -> dict[str, Any]:
+    time, *ends = OF.interval_cell(row, "wall_s", number)
+    kind = "interval" if ends else ""
+    if not ends and row["repeats"] > 1:
+        low, high = (OF.cell(row, f"wall_s_{end}") for end in ("min", "max"))
+        ends, kind = [*low, " to ", *high], "range"
+    return {"time": (time,), "ends": ends, "kind": kind, "is_invalid": row["invalid"]}

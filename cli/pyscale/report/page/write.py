@@ -10,16 +10,13 @@ from altair.utils.schemapi import debug_mode
 from pyscale.report.charts.chart import Chart, Row
 from pyscale.report.charts.kinds import of_kinds
 from pyscale.report.charts.overworkers import over_workers
-from pyscale.report.charts.timeline import timeline
 from pyscale.report.csv import csv_texts
-from pyscale.report.page.sections import sections
+from pyscale.report.kinds import sections
 from pyscale.report.page.shell import page_data, rendered
 from pyscale.report.palette import colour_rows
 from pyscale.report.results import Results
-from pyscale.report.viewer.build import comparison_table
-from pyscale.report.viewer.machines import machine_viewer
+from pyscale.report.viewer.build import comparison_table, machine_viewer, stage_viewer
 from pyscale.report.viewer.sources import beside_references, machines_beside_references
-from pyscale.report.viewer.stages import viewer
 from pyscale.report.write import PAGE_NAME
 from pyscale_stages.atomic import write_atomically
 
@@ -27,7 +24,7 @@ from pyscale_stages.atomic import write_atomically
 def write_page(folder: Path, results: Results) -> Path:
     """Write the page; it appears whole or not at all, and needs no other file and no network."""
     drawn = charts(results)
-    compared = viewer(beside_references(results.about_workers()))
+    compared = stage_viewer(beside_references(results.about_workers()))
     beside = machines_beside_references(results)
     machines = machine_viewer(beside) if beside else None
     tables = csv_texts(results)
@@ -51,7 +48,7 @@ def charts(results: Results) -> list[Chart]:
     """Every chart that has something to show; their data are names of `datasets`."""
     # It would check every part of every chart against its schema, for seconds.
     with debug_mode(False):
-        drawn = (*over_workers(results), *of_kinds(results), timeline(results.about_workers()))
+        drawn = (*over_workers(results), *of_kinds(results))
     return [chart for chart in drawn if chart is not None]
 
 

@@ -2,282 +2,315 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
-from pydantic import Field
 
-from pyscale.analysis.align import Beside
+from pyscale.analysis import sidebyside
 from pyscale.analysis.causes import Limits
-from pyscale.analysis.comparison import Side, stages_beside
-from pyscale.analysis.machine.beside import OF_RATES, MachineSide
+from pyscale.analysis.flags import SENTENCES
+from pyscale.analysis.machine import beside as machine
 from pyscale.planning.runfacts import HARDWARE
-from pyscale.report.machine.bench import not_applicable, rate_parts
-from pyscale.wording import ABSENT, coarse, grouped, number
-from pyscale_stages.contract import Record
+from pyscale.report import sentences
+from pyscale.report.comparison import group_of, name_of
+from pyscale.report.dictionary import labels
+from pyscale.report.machine.bench import BOTTLENECKS, not_applicable, rate_parts
+from pyscale.report.palette import PARTS
+from pyscale.report.viewer.sources import SideBySide, Source
+from pyscale.wording import ABSENT, INVALID, grouped, number, percent, phase
 
-
-class Column(Record):
-    """One set of results."""
-
-    id: str = Field("", description="A letter, by which rows and files name the column")
-    name: str = Field(description="What it is, for people")
-    kind: Literal["run", "reference", "table"]
-    about: str | None = Field(None, description="What else a reader must know of it, in a line")
-    href: str | None = Field(None, description="Its own page, where there is one")
+Key = tuple[Any, ...]
+Row = dict[str, Any]
+BASE = 0
+"""Place of the column that the file's speedups are over."""
+JUDGED = ("verdict", "reason", "ratio", "ratio_low", "ratio_high", "p_adjusted", "p_beyond")
+SPEEDUP = ("speedup", "speedup_low", "speedup_high", "basis", "why_not")
+IDLE = "idle, waiting for the slowest"
+WHY_INVALID = (
+    "Its output is not the baseline's, or its workers never all ran at once: the report of its run "
+    "says which."
+)
+TOLD_OTHERWISE = {"few-repeats", "steps-overlap"}
+"""Doubts that numbers of trials and rows show by themselves."""
 
 
 @dataclass(frozen=True)
-class Source:
-    """What a column is made of; without an id it has the letter of its place.
-
-    `limits` are those of its configurations, empty where nothing is known. `hardware` has property
-    and value, in the order to print.
-    """
-
-    column: Column
-    side: Side | MachineSide
-    limits: Sequence[Limits] = ()
-    hardware: Mapping[str, str] = field(default_factory=dict)
-
-
-class Property(Record):
-    """One property of the hardware, as each column states it."""
-
-    what: str
-    values: tuple[str | None, ...] = Field(description="None where a column does not tell")
-    differs: bool = Field(description="Whether columns that tell do not tell the same")
-
-
-class Speedup(Record):
-    """A time of the base over that of a column."""
-
-    value: float | None = Field(None, description="Above 1 faster than the base")
-    low: float | None = Field(None, description="Lower end of its interval, a 95 % bound")
-    high: float | None = Field(None, description="Upper end of its interval, a 95 % bound")
-    why_not: str | None = Field(None, description="Key of `Viewer.why_not` where there is none")
-    of_rates: Literal[True] | None = Field(
-        None, description="Where it is no ratio of times: amounts are not the same in both"
-    )
-
-
-class Tag(Record):
-    """The likely bottleneck of one time."""
-
-    text: str = Field(description="In a word or two")
-    why: str = Field(description="What says so, in sentences")
-
-
-class Cell(Record):
-    """One time of one column, and how people read it."""
-
-    wall_s: float | None = Field(description="None where nothing was timed")
-    wall_s_low: float | None = Field(None, description="Lower end of its 95 % interval")
-    wall_s_high: float | None = Field(None, description="Upper end of its 95 % interval")
-    percent: float | None = Field(None, description="Of the column's sum that it is a part of")
-    repeats: int | None = Field(None, description="Timed trials")
-    amount: float | None = Field(None, description="How much each call did, in `unit`")
-    unit: str | None = None
-    rate: float | None = Field(None, description="Amount over time, in `unit` a second")
-    device_name: str | None = Field(None, description="Of a GPU that did a test")
-    cache: str | None = Field(None, description="Page cache of what was read")
-    why_not: str | None = Field(None, description="Why there is no time, in words")
-    invalid: bool = Field(False, description="Whether the output is not what it should be")
-    tag: Tag | None = None
-    speedups: tuple[Speedup | None, ...] = Field(
-        description="Against each column; None against itself"
-    )
-
-    @property
-    def cannot(self) -> str:
-        """Why there is no time, as it stands in the table."""
-        return "not timed" if self.why_not is None else not_applicable(self.why_not)
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """Its numbers as people read them."""
-        scale, unit = rate_parts(self.rate, self.unit)
-        times = ("wall_s", "wall_s_low", "wall_s_high")
-        return {
-            **{name: number(getattr(self, name)) for name in times},
-            "percent": coarse(self.percent),
-            "repeats": str(self.repeats),
-            "rate": number(None if self.rate is None else self.rate / scale),
-            "rate_unit": unit,
-        }
-
-
-class Row(Record):
-    """One time of every column."""
-
-    labels: dict[str, str | int | None] = Field(
-        description="What names it within a column, as in the CSV"
-    )
-    group: str = Field(description="What it stands under", exclude=True)
-    name: str = Field(description="What to call it")
-    heads: bool = Field(False, description="Whether it sums up its group", exclude=True)
-    part: bool = Field(False, description="Whether it is a part of the time above it")
-    curve: str | None = Field(None, description="Name of the stage, as the whole page calls it")
-    cells: tuple[Cell | None, ...] = Field(description="None where a column has no such time")
-
-    def key(self, column: str) -> str:
-        """What names the row of a column in the CSV."""
-        values = (column, *self.labels.values())
-        return "|".join("" if value is None else str(value) for value in values)
-
-
-class Layout(Record):
+class Layout:
     """What one kind of viewer holds; what it calls it is in its template."""
 
     id: str
-    file: str = Field(description="Name of the table as a file, without its ending")
-    told: tuple[str, ...] = Field(description="What the file has of each time, in order")
-    source: str = Field(description="Column of the file that says what a column holds")
-    no_speedup: str = Field(description="Column of the file that says why there is no speedup")
-    why_not: dict[str, str] = Field(description="Sentences for the reasons against a speedup")
+    file: str
+    """Name of the table as a file, without its ending."""
+    told: tuple[str, ...]
+    """What the file has of each time, in order."""
+    source: str
+    """Column of the file that says what a column holds."""
+    no_speedup: str
+    """Column of the file that says why there is no speedup."""
+    why_not: Mapping[str, str]
+    """Sentences for the reasons against a speedup."""
 
 
-class Viewer(Record):
+STAGES = Layout(
+    id="viewer",
+    file="comparison",
+    told=("repeats", "work", "invalid", "wall_s", "wall_s_low", "wall_s_high", "percent"),
+    source="kind",
+    no_speedup="why_not",
+    why_not=sidebyside.WHY_NOT,
+)
+MACHINES = Layout(
+    id="machines",
+    file="comparison_tests",
+    told=(
+        *("device_name", "repeats", "first_s", "wall_s", "wall_s_low", "wall_s_high", "percent"),
+        *("amount", "unit", "rate", "rate_low", "rate_high", "bottleneck", "cache", "why_not"),
+        "flags",
+    ),
+    source="source",
+    no_speedup="no_speedup",
+    why_not=machine.WHY_NOT,
+)
+
+
+@dataclass(frozen=True)
+class Viewer:
     """Everything that stands side by side."""
 
     layout: Layout
-    names: tuple[str, ...] = Field(description="Labels of a row, in order")
-    columns: tuple[Column, ...]
-    properties: tuple[Property, ...]
-    rows: tuple[Row, ...] = Field(description="By group, each before its parts")
+    found: SideBySide
+    rows: Sequence[Row]
+    """By group, each before its parts: `name`, `group`, whether it `heads` its group or is a `part`
+    of the time above it, the `curve` whose stage it is, and `cells`. A cell is the time of one
+    column, None where there is none: a row of the tables with its `key` in the CSV, `tag` (the
+    likely bottleneck), `why` (what says so), and `speedups` against each column."""
 
     @property
-    def speedups(self) -> list[Speedup]:
+    def speedups(self) -> list[Row]:
         """Those of all times that are shown."""
-        cells = [cell for row in self.rows for cell in row.cells if cell is not None]
-        return [one for cell in cells if cell.wall_s is not None for one in cell.speedups if one]
+        cells = [cell for row in self.rows for cell in row["cells"] if cell is not None]
+        timed = (cell for cell in cells if cell["wall_s"] is not None)
+        return [one for cell in timed for one in cell["speedups"] if one]
 
     @property
     def why_not(self) -> dict[str, str]:
         """Sentences for the reasons that occur."""
-        reasons = {one.why_not for one in self.speedups}
+        reasons = {one["why_not"] for one in self.speedups}
         return {code: told for code, told in self.layout.why_not.items() if code in reasons}
 
     @property
     def of_rates(self) -> str | None:
         """What a ratio of rates is, where there is one."""
-        return OF_RATES if any(one.of_rates for one in self.speedups) else None
+        return machine.OF_RATES if any(one["basis"] == "rate" for one in self.speedups) else None
 
     @property
-    def data(self) -> dict[str, Any]:
-        """What viewer.js reads."""
-        layout = self.layout
-        return self.model_dump(mode="json", exclude={"layout"}, exclude_none=True) | {
-            "why_not": self.why_not,
-            "of_rates": self.of_rates,
-            "written": [name for name in layout.told if name in Cell.model_fields],
-            "source": layout.source,
-            "no_speedup": layout.no_speedup,
-            "file": layout.file,
-        }
+    def properties(self) -> list[Row]:
+        """Hardware of all columns, property by property."""
+        return properties(self.found.sources)
 
     @property
     def groups(self) -> dict[str, list[tuple[int, Row]]]:
         """Rows of every group, each with its place among all."""
-        return grouped((row.group, (place, row)) for place, row in enumerate(self.rows))
+        return grouped((row["group"], (place, row)) for place, row in enumerate(self.rows))
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What viewer.js reads."""
+        layout, names = self.layout, self.found.names
+        read = ("key", *names, *layout.told, "tag")
+        rows = [
+            {
+                "part": row["part"],
+                "cells": [
+                    cell and _known(cell, read) | {"speedups": cell["speedups"]}
+                    for cell in row["cells"]
+                ],
+            }
+            for row in self.rows
+        ]
+        return {
+            "columns": [one.model_dump(exclude_none=True) for one in self.found.columns],
+            "rows": rows,
+            "names": names,
+            "written": layout.told,
+            "source": layout.source,
+            "no_speedup": layout.no_speedup,
+            "file": layout.file,
+            "why_not": self.why_not,
+            "of_rates": self.of_rates,
+        }
 
 
-@dataclass(frozen=True)
-class SideBySide(Beside):
-    """The tables behind a viewer, with what its columns are."""
-
-    sources: tuple[Source, ...]
-    columns: tuple[Column, ...]
-
-    @classmethod
-    def of(
-        cls, sources: Sequence[Source], line_up: Callable[[Sequence[Any]], Beside] = stages_beside
-    ) -> SideBySide:
-        """Line up the results of all sources."""
-        columns = tuple(
-            one.column.model_copy(update={"id": one.column.id or letter(place)})
-            for place, one in enumerate(sources)
-        )
-        found = line_up([source.side for source in sources])
-        return cls(**vars(found), columns=columns, sources=tuple(sources))
+def _known(row: Row, names: Iterable[str]) -> Row:
+    return {name: row[name] for name in names if row[name] is not None}
 
 
-def letter(place: int) -> str:
-    """Name of a column: A to Z, then A1 to Z1 and so on."""
-    turn, rest = divmod(place, len(string.ascii_uppercase))
-    return string.ascii_uppercase[rest] + (str(turn) if turn else "")
-
-
-Key = tuple[Any, ...]
-
-
-def viewer_of(
+def _viewer(
     found: SideBySide,
     layout: Layout,
     keys: Iterable[Key],
-    about: Callable[..., Mapping[str, Any]],
-    tag: Callable[[Mapping[str, Any]], Tag | None],
+    about: Callable[..., Row],
+    told: Callable[[Row], Row],
 ) -> Viewer:
-    """Shape rows by their labels; `about` says what each is, and `tag` what a time depends on."""
-
-    def key_of(row: Mapping[str, Any]) -> Key:
-        return (row["side"], *(row[name] for name in found.names))
-
-    against: dict[Key, dict[int, Speedup]] = {}
-    for row in found.speedups.to_dicts():
-        against.setdefault(key_of(row), {})[row["base"]] = Speedup(
-            value=row["speedup"],
-            low=row["speedup_low"],
-            high=row["speedup_high"],
-            why_not=row["why_not"],
-            of_rates=True if row["basis"] == "rate" else None,
-        )
-    told = [name for name in found.rows.columns if name in Cell.model_fields]
+    """Shape rows by their labels: `about` says what each is, and `told` what is said of a time."""
     places = range(len(found.columns))
-    cells = {
-        (key := key_of(row)): Cell(
-            **{name: row[name] for name in told} | {"invalid": bool(row["invalid"])},
-            tag=tag(row),
-            speedups=tuple(against.get(key, {}).get(base) for base in places),
-        )
-        for row in found.rows.to_dicts()
+    against: dict[Key, dict[int, Row]] = {}
+    for row in found.speedups.to_dicts():
+        key = (row["side"], *(row[name] for name in found.names))
+        against.setdefault(key, {})[row["base"]] = _known(row, SPEEDUP) | {
+            name: row[name] for name in ("why_not", "basis")
+        }
+    cells = {}
+    for row in found.rows.to_dicts():
+        key = (row["side"], *(row[name] for name in found.names))
+        named = (found.columns[row["side"]].id, *key[1:])
+        cells[key] = row | {
+            "key": "|".join("" if value is None else str(value) for value in named),
+            "speedups": [against.get(key, {}).get(base) for base in places],
+            "rate_told": None,
+            "cannot": None,
+            **told(row),
+        }
+    rows = [
+        {"heads": False, "curve": None, **about(*key)}
+        | {"cells": [cells.get((place, *key)) for place in places]}
+        for key in keys
+    ]
+    return Viewer(layout, found, rows)
+
+
+def stage_viewer(found: SideBySide) -> Viewer:
+    """Shape wall times for the page: a line for every stage, N and part of the time.
+
+    Sums over stages are left out where no column has a second stage, and parts that took no time
+    in any column.
+    """
+    stages = found.rows.drop_nulls("stage").select("stage", "device").unique(maintain_order=True)
+    several = set(stages.filter(pl.col("stage").is_duplicated())["stage"])
+    parts: dict[Key, dict[str, float]] = {}
+    for row in found.rows.drop_nulls("part").to_dicts():
+        whole = (row["side"], row["stage"], row["device"], row["workers"])
+        parts.setdefault(whole, {})[row["part"]] = row["wall_s"]
+    known = {
+        (place, own.stage, own.device, own.workers): own
+        for place, source in enumerate(found.sources)
+        for own in source.limits
     }
-    return Viewer(
-        layout=layout,
-        names=found.names,
-        columns=found.columns,
-        properties=tuple(properties(found.sources)),
-        rows=tuple(
-            Row(
-                labels=dict(zip(found.names, key, strict=True)),
-                cells=tuple(cells.get((place, *key)) for place in places),
-                **about(*key),
-            )
-            for key in keys
-        ),
+
+    def about(stage: str | None, device: str | None, workers: int, part: str | None) -> Row:
+        curve = f"{stage} ({device})" if stage in several else stage
+        return {
+            "group": f"N = {workers}",
+            "name": IDLE if part == "idle" else phase(part) if part else curve or "all stages",
+            "heads": stage is None,
+            "part": part is not None,
+            "curve": curve,
+        }
+
+    def told(row: Row) -> Row:
+        side, stage, workers = row["side"], row["stage"], row["workers"]
+        if row["part"] is not None or stage is None:
+            return _tagged(None)
+        if row["invalid"]:
+            return _tagged((INVALID, WHY_INVALID))
+        own = known.get((side, stage, row["own_device"], workers))
+        return _tagged(tag(own, parts.get((side, stage, row["device"], workers), {}), workers))
+
+    return _viewer(found, STAGES, _stage_keys(found.rows), about, told)
+
+
+def _tagged(tag: tuple[str, str] | None) -> Row:
+    return dict(zip(("tag", "why"), tag or (None, None), strict=True))
+
+
+def _stage_keys(times: pl.DataFrame) -> list[Key]:
+    order = {part: place for place, part in enumerate((None, *PARTS))}
+    several = times["stage"].drop_nulls().n_unique() > 1
+    held = (
+        times.filter(pl.col("stage").is_not_null() | several)
+        .group_by(sidebyside.CELL, maintain_order=True)
+        # What lies below the clocks' microsecond took no time.
+        .agg(pl.col("wall_s").round(6).ne(0).any(ignore_nulls=True))
     )
+    kept = held.filter(pl.col("part").is_null() | pl.col("wall_s")).select(sidebyside.CELL).rows()
+    # Backwards, so that the first place of each stage stays.
+    stages = {key[:3]: place for place, key in reversed(list(enumerate(kept)))}
+    return sorted(kept, key=lambda key: (stages[key[:3]], order[key[3]]))
 
 
-def properties(sources: Sequence[Source]) -> list[Property]:
-    """Hardware of all columns, property by property; a run has said all that a stamp can."""
+def tag(found: Limits | None, parts: Mapping[str, float], workers: int) -> tuple[str, str] | None:
+    """Name the main cause of lost efficiency, else the largest part of the time, and say why."""
+    said = [] if found is None else list(sentences.limits([found]))
+    if found is not None and found.main is not None:
+        rivals = (found.main, sentences.rival(found) or found.main)
+        name, rival = (labels("causes")[cause.code] for cause in rivals)
+        sure = {
+            "sure": name,
+            "likely": f"probably {name}",
+            "undecided": f"{name} or {rival}",
+            "unknown": f"{name}?",
+        }
+        return sure[found.sureness or "unknown"], " ".join(said)
+    # Whole tasks, without what they consist of, say nothing.
+    known = {part: seconds for part, seconds in parts.items() if part != "busy"}
+    if not any(known.values()):
+        return None
+    largest = max(known, key=known.__getitem__)
+    share = percent(known[largest] / sum(parts.values()))
+    whole = f"The largest part of the time at N = {workers} is {phase(largest)} ({share})."
+    return phase(largest), " ".join([*said, whole])
+
+
+def machine_viewer(found: SideBySide) -> Viewer:
+    """Shape tests of machines for the page: a line for every test and step."""
+    keys = found.rows.select(machine.CELL).unique(maintain_order=True).rows()
+    counts = grouped(((key[0], key[4]), key[5]) for key in keys)
+
+    def about(*key: Any) -> Row:
+        kind, entry, processes, device, test, at_once, step = key
+        part = step is not None and (*key[:-1], None) in keys
+        several = len({*counts[kind, test]}) > 1
+        name = name_of(kind, test, at_once, step, tell_at_once=several)
+        return {
+            "group": group_of(kind, device, processes, entry),
+            "name": step if part else name,
+            "part": part,
+        }
+
+    return _viewer(found, MACHINES, keys, about, _of_test)
+
+
+def _of_test(row: Row) -> Row:
+    """Tell the rate of a test, what its speed depends on most, and the doubts about its time."""
+    doubts = [SENTENCES[code] for code in row["flags"] if code not in TOLD_OTHERWISE]
+    explained, tag = BOTTLENECKS.get(row["bottleneck"]), None
+    if explained is not None:
+        tag = (explained.text, " ".join([explained.why, *doubts]))
+    elif doubts:
+        tag = ("doubtful", " ".join(doubts))
+    scale, unit = rate_parts(row["rate"], row["unit"])
+    return _tagged(tag) | {
+        "rate_told": None if row["rate"] is None else number(row["rate"] / scale),
+        "rate_unit": unit,
+        "cannot": None if row["why_not"] is None else not_applicable(row["why_not"]),
+    }
+
+
+def properties(sources: Sequence[Source]) -> list[Row]:
+    """Hardware of all columns, property by property: what each tells, and whether that differs."""
     found = []
     for what in dict.fromkeys(name for source in sources for name in source.hardware):
         values = tuple(
             source.hardware.get(what)
+            # A run has said all that a stamp can; what others do not tell is unknown.
             or (ABSENT if source.column.kind == "run" and what in HARDWARE else None)
             for source in sources
         )
         told = {value for value in values if value is not None}
-        found.append(Property(what=what, values=values, differs=len(told) > 1))
+        found.append({"what": what, "values": values, "differs": len(told) > 1})
     return found
-
-
-BASE = 0
-"""Place of the column that the file's speedups are over."""
-JUDGED = ("verdict", "reason", "ratio", "ratio_low", "ratio_high", "p_adjusted", "p_beyond")
 
 
 def comparison_table(found: SideBySide, layout: Layout) -> pl.DataFrame:

@@ -11,16 +11,13 @@ import polars as pl
 
 from pyscale.planning.runfacts import Differing
 from pyscale.report.charts.chart import Chart
-from pyscale.report.charts.marks import Marks
-from pyscale.report.charts.overworkers import BARS
-from pyscale.report.comparison import ComparisonContext
+from pyscale.report.charts.marks import marks
+from pyscale.report.comparison import ComparisonContext, judged
 from pyscale.report.comparisonview import Compared
-from pyscale.report.judged import judged
 from pyscale.report.page.shell import page_data, rendered
 from pyscale.report.palette import colour_rows
-from pyscale.report.viewer.build import Column, SideBySide, Viewer, comparison_table
-from pyscale.report.viewer.machines import machine_viewer
-from pyscale.report.viewer.stages import viewer
+from pyscale.report.viewer.build import Viewer, comparison_table, machine_viewer, stage_viewer
+from pyscale.report.viewer.sources import Column, SideBySide
 from pyscale.wording import listing
 from pyscale_stages.atomic import write_atomically
 
@@ -28,7 +25,7 @@ OTHER_INPUT = (
     "Not compared in time: its input has not the bytes of the base's, so that its work is another."
 )
 NAME = "comparison.html"
-TOLD = ("wall_s", "wall_s_low", "wall_s_high", "repeats")
+TOLD = ("workers", "wall_s", "wall_s_low", "wall_s_high", "repeats")
 """What the chart has of each time."""
 
 
@@ -91,42 +88,29 @@ def what_differs(several: Several) -> str:
 
 def wall_times(shown: Viewer) -> Chart | None:
     """Draw the wall times of all columns, a panel a stage."""
-    return Marks(
-        id="side-by-side",
-        title="Wall time of each run",
-        note=f"Marks: medians over trials of one run. {BARS} The table below has every number.",
-        axis=("Wall time of each run (s)",) * 2,
-        table="configurations",
-        rows=[
-            {"curve": row.curve, "workers": row.labels["workers"]}
-            | {"run": f"{column.id}: {column.name}"}
-            | {name: getattr(cell, name) for name in TOLD}
-            for row in shown.rows
-            if row.curve is not None and not row.part
-            for column, cell in zip(shown.columns, row.cells, strict=True)
-            if cell is not None and cell.wall_s is not None
-        ],
-        seen=("run", "curve", "workers", "wall_s", "repeats"),
-        value="wall_s",
-        series="run",
-        is_joined=True,
-    ).chart()
+    rows = [
+        {"curve": row["curve"], "run": f"{column.id}: {column.name}"}
+        | {name: cell[name] for name in TOLD}
+        for row in shown.rows
+        if row["curve"] is not None and not row["part"]
+        for column, cell in zip(shown.found.columns, row["cells"], strict=True)
+        if cell is not None and cell["wall_s"] is not None
+    ]
+    return marks("side-by-side", rows).chart()
 
 
 def write_comparison(folder: Path, several: Several) -> Path:
     """Write the page of several runs, and its tables; each appears whole or not at all."""
-    shown = viewer(several.found)
-    tests = several.machines and machine_viewer(several.machines)
-    chart = wall_times(shown)
-    charts = [chart] if chart else []
+    shown = stage_viewer(several.found)
+    tests = machine_viewer(several.machines) if several.machines else None
+    charts = [chart for chart in [wall_times(shown)] if chart]
     rows = {name: own for each in charts for name, own in each.data.items()}
     data = page_data(charts, {**rows, "colours": colour_rows()}, shown) | {"tables": {}}
-    for found, viewed in ((several.found, shown), (several.machines, tests)):
-        if found and viewed:
-            table = comparison_table(found, viewed.layout).write_csv()
-            data |= {viewed.layout.id: viewed.data}
-            data["tables"][viewed.layout.id] = table
-            write_atomically(folder / f"{viewed.layout.file}.csv", table)
+    for viewed in filter(None, (shown, tests)):
+        table = comparison_table(viewed.found, viewed.layout).write_csv()
+        data |= {viewed.layout.id: viewed.data}
+        data["tables"][viewed.layout.id] = table
+        write_atomically(folder / f"{viewed.layout.file}.csv", table)
     text = rendered(
         "page/comparison.html.j2",
         data,
@@ -134,7 +118,7 @@ def write_comparison(folder: Path, several: Several) -> Path:
         viewer=shown,
         runs=list(zip(several.found.columns, several.started, strict=True)),
         against=list(against_first(several)),
-        stages=list(dict.fromkeys(row.curve for row in shown.rows if row.curve)),
+        stages=list(dict.fromkeys(row["curve"] for row in shown.rows if row["curve"])),
         differing=several.differing,
         what_differs=what_differs(several),
         machines=tests,

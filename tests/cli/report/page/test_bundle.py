@@ -21,27 +21,25 @@ def made(tmp_path, monkeypatch):
     return calls
 
 
-def test_it_is_made_once_and_anew_for_another_version(made, monkeypatch):
+def test_it_is_made_once_and_anew_of_another_version_and_by_another_maker(
+    made, monkeypatch, tmp_path
+):
     assert shell.vega_bundle() == shell.vega_bundle()
     assert len(made) == 1
     monkeypatch.setattr(shell, "version", lambda _name: "999")
     shell.vega_bundle()
     assert len(made) == 2
-
-
-def test_it_is_made_anew_where_its_maker_changed(made, monkeypatch, tmp_path):
-    shell.vega_bundle()
     changed = tmp_path / "shell.py"
     changed.write_text(f"{Path(shell.__file__).read_text()}\n# Another way to make it.\n")
     monkeypatch.setattr(shell, "__file__", str(changed))
     shell.vega_bundle()
-    assert len(made) == 2
+    assert len(made) == 3
 
 
 def test_without_room_for_it_the_page_has_it_all_the_same(made, tmp_path):
     (tmp_path / "cache").write_text("a file in the way")
-    assert shell.vega_bundle().endswith("\nwindow.vega = 1;")
-    assert shell.vega_bundle().endswith("\nwindow.vega = 1;")
+    for _ in range(2):
+        assert shell.vega_bundle().endswith("\nwindow.vega = 1;")
     assert len(made) == 2
 
 

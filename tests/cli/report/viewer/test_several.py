@@ -6,9 +6,8 @@ import polars as pl
 
 from pyscale.evaluation.results import analysed
 from pyscale.report.comparison import ComparisonContext
-from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.several import Several, against_first
-from pyscale.report.viewer.sources import source_of
+from pyscale.report.viewer.sources import SideBySide, source_of
 from refusals import assert_said
 
 MOVIE = frozenset({"movie"})

@@ -3,8 +3,8 @@
 import pytest
 
 from madeupadvice import cause, limits
-from pyscale.report import limits as sentences
-from pyscale.report.viewer.stages import tag
+from pyscale.report import sentences
+from pyscale.report.viewer.build import tag
 from refusals import assert_said
 
 PARTS = {"compute": 6.0, "import": 3.0, "idle": 1.0}
@@ -19,10 +19,10 @@ def test_the_main_cause_is_named_as_surely_as_it_is_known():
     for share in (0.99, 0.85, 0.5, None):
         rest = None if share is None else 1 - share
         found = limits_of(("imbalance", 0.9, share), ("start-up", 0.8, rest))
-        shown = tag(found, PARTS, 4)
+        text, why = tag(found, PARTS, 4)
         # The explanation is what the report says.
-        assert shown.why == " ".join(sentences.of_several([found]))
-        assert_said(shown.text)
+        assert why == " ".join(sentences.limits([found]))
+        assert_said(text)
 
 
 SMALL = limits_of(("imbalance", 0.51, 0.99))
@@ -31,8 +31,7 @@ SMALL = limits_of(("imbalance", 0.51, 0.99))
 def test_without_a_main_cause_the_largest_part_is_named_with_its_share():
     # Where no cause is large the largest part is named too.
     for found, parts in ((None, PARTS), (SMALL, PARTS | {"read": 20.0})):
-        shown = tag(found, parts, 4 if found else 1)
-        assert_said(f"{shown.text}: {shown.why}")
+        assert_said(": ".join(tag(found, parts, 4 if found else 1)))
 
 
 @pytest.mark.parametrize("parts", [{}, {"busy": 9.0}, {"compute": 0.0}])

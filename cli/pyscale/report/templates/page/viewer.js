@@ -9,14 +9,12 @@ for (const shown of document.querySelectorAll(".viewer")) {
     made.append(...content);
     return made;
   };
-  const key = (row, column) =>
-    [columns[column].id, ...names.map((name) => row.labels[name])].map((value) => value ?? "").join("|");
 
   // Speedups
   const base = () => Number(shown.querySelector("input[type=radio]:checked")?.value ?? 0);
   const ratio = (row, column, name, value) => {
     const made = element("data", { value }, value.toFixed(2));
-    Object.assign(made.dataset, { table: shown.dataset.viewer, key: key(row, column), column: name });
+    Object.assign(made.dataset, { table: shown.dataset.viewer, key: row.cells[column].key, column: name });
     return made;
   };
   const explained = (text, why, label) => {
@@ -28,13 +26,13 @@ for (const shown of document.querySelectorAll(".viewer")) {
   };
   const speedup = (row, column, found) => {
     if (!found) return row.part ? [] : [columns.length > 1 ? "base" : "-"];
-    if (found.value === undefined) return [explained("-", whyNot[found.why_not], "no speedup")];
-    const told = [ratio(row, column, "speedup", found.value)];
-    if (found.low !== undefined) {
-      const [low, high] = ["low", "high"].map((end) => ratio(row, column, `speedup_${end}`, found[end]));
+    if (found.speedup === undefined) return [explained("-", whyNot[found.why_not], "no speedup")];
+    const told = [ratio(row, column, "speedup", found.speedup)];
+    if (found.speedup_low !== undefined) {
+      const [low, high] = ["speedup_low", "speedup_high"].map((end) => ratio(row, column, end, found[end]));
       told.push(element("small", {}, low, " to ", high));
     }
-    if (found.of_rates) told.push(element("small", {}, explained("of rates", ofRates, "of rates")));
+    if (found.basis === "rate") told.push(element("small", {}, explained("of rates", ofRates, "of rates")));
     return told;
   };
   const against = (chosen) => {
@@ -110,16 +108,15 @@ for (const shown of document.querySelectorAll(".viewer")) {
     const cell = row.cells[column];
     const found = cell.speedups[chosen] ?? {};
     return {
-      side: id, name, [source]: kind, ...picked(row.labels, names), ...picked(cell, written),
-      likely_limit: cell.tag?.text, base: columns[chosen].id, speedup: found.value, speedup_low: found.low,
-      speedup_high: found.high, basis: found.value && (found.of_rates ? "rate" : "time"),
+      side: id, name, [source]: kind, ...picked(cell, names), ...picked(cell, written), likely_limit: cell.tag,
+      base: columns[chosen].id, ...picked(found, ["speedup", "speedup_low", "speedup_high", "basis"]),
       [noSpeedup]: found.why_not,
     };
   };
   const lines = () => rows.flatMap((row) =>
     columns.flatMap((_, column) => (row.cells[column] ? [line(row, column, base())] : [])));
   const quoted = (value) => {
-    const text = String(value ?? "");
+    const text = Array.isArray(value) ? value.join(" ") : String(value ?? "");
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   const forms = {
