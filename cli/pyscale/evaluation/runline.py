@@ -9,7 +9,7 @@ from typing import Any
 
 from pyscale.analysis.advice import ORDER, Choice, Experiment, Objective, experiments
 from pyscale.analysis.causes import Limits
-from pyscale.planning.grid import AXES_OF_ALL, bare, version_axes
+from pyscale.planning.grid import AXES_OF_ALL, DEVICE, bare, version_axes
 from pyscale.planning.plan import Plan
 from pyscale.planning.resolve_grid import without_system
 from pyscale.planning.runsettings import ALSO_SETTINGS, parameter_value, words_for

@@ -10,17 +10,16 @@ from typing import Any
 import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.causes import Cause, Limits
+from pyscale.analysis.causes import TAKEN_OUT_WHOLE, Cause, Limits
 from pyscale.analysis.flags import SENTENCES, UNCHECKED, flags_of, flags_of_trials
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.laws import WRITTEN, CurveFits
 from pyscale.analysis.warned import StageWarning, stage_warnings
-from pyscale.analysis.whatif import TAKEN_OUT_WHOLE
 from pyscale.report import templating
 from pyscale.report.curves import Curve, curves
 from pyscale.report.results import Results
-from pyscale.validation.expected import ValidationFindings
+from pyscale.validation.judging import ValidationFindings
 from pyscale.wording import (
     at_each_n,
     grouped,

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis import sidebyside
 from pyscale.analysis.causes import Limits
+from pyscale.analysis.comparison import CELL, WHY_NOT
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.machine import beside as machine
 from pyscale.planning.runfacts import HARDWARE
@@ -59,7 +59,7 @@ STAGES = Layout(
     told=("repeats", "work", "invalid", "wall_s", "wall_s_low", "wall_s_high", "percent"),
     source="kind",
     no_speedup="why_not",
-    why_not=sidebyside.WHY_NOT,
+    why_not=WHY_NOT,
 )
 MACHINES = Layout(
     id="machines",
@@ -230,11 +230,11 @@ def _stage_keys(times: pl.DataFrame) -> list[Key]:
     several = times["stage"].drop_nulls().n_unique() > 1
     held = (
         times.filter(pl.col("stage").is_not_null() | several)
-        .group_by(sidebyside.CELL, maintain_order=True)
+        .group_by(CELL, maintain_order=True)
         # What lies below the clocks' microsecond took no time.
         .agg(pl.col("wall_s").round(6).ne(0).any(ignore_nulls=True))
     )
-    kept = held.filter(pl.col("part").is_null() | pl.col("wall_s")).select(sidebyside.CELL).rows()
+    kept = held.filter(pl.col("part").is_null() | pl.col("wall_s")).select(CELL).rows()
     # Backwards, so that the first place of each stage stays.
     stages = {key[:3]: place for place, key in reversed(list(enumerate(kept)))}
     return sorted(kept, key=lambda key: (stages[key[:3]], order[key[3]]))

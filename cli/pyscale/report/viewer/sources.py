@@ -12,7 +12,7 @@ from pydantic import Field
 
 from pyscale.analysis.align import Beside
 from pyscale.analysis.causes import Limits
-from pyscale.analysis.comparison import Side
+from pyscale.analysis.comparison import Side, stages_beside
 from pyscale.analysis.machine.beside import MachineSide, machines_beside
 from pyscale.analysis.machine.findings import MachineFindings, trial_medians
 from pyscale.analysis.referencemodel import NOT_TOLD, Reference, Referred

@@ -13,7 +13,7 @@ from pyscale.analysis.ranks.loader import (
     node_use,
     with_front,
 )
-from pyscale.store.ranktables import loading_schema
+from pyscale.store.rows import loading_schema
 
 POOL8 = Entry("pool8", 640.0, 7.2)
 

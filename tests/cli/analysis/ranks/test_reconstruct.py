@@ -14,7 +14,7 @@ from pyscale.analysis.ranks.reconstruct import (
     reconstruct_points,
     reconstruct_trials,
 )
-from pyscale.store.ranktables import reconstruction_schema
+from pyscale.store.rows import reconstruction_schema
 from pyscale_stages.reconstruction import COMPONENTS, DENOISER_TOLERANCE, GRADIENT_TOLERANCE
 
 DEBLUR = ENTRIES[0]

@@ -7,10 +7,9 @@ import pytest
 
 from pyscale.analysis.comparison import Side
 from pyscale.analysis.referencemodel import Referred
-from pyscale.report.viewer.build import STAGES, SideBySide, Source, comparison_table, properties
+from pyscale.report.viewer.build import STAGES, comparison_table, properties
 from pyscale.report.viewer.build import stage_viewer as viewer
 from pyscale.report.viewer.sources import Column, SideBySide, Source, beside_references, source_of
-from pyscale.report.viewer.stages import viewer
 
 
 @pytest.fixture(scope="module")
