@@ -29,9 +29,8 @@ from pyscale.report.cryosparclike import Measured, benchmark_files
 from pyscale.report.results import Results
 from pyscale.report.sentences import missed, not_to_be_trusted
 from pyscale.report.terminal import summary_of
-from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.several import Several, write_comparison
-from pyscale.report.viewer.sources import source_of, sources_of_run
+from pyscale.report.viewer.sources import SideBySide, source_of, sources_of_run
 from pyscale.report.write import PAGE_NAME, writing_into
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder, find_run
