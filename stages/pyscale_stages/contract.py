@@ -16,12 +16,11 @@ from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, model_validato
 
 from pyscale_stages.declaration import Image, Needs
 from pyscale_stages.declaration import Method as Method  # noqa: PLC0414 - what stages import from here
-from pyscale_stages.measured import Measured
+from pyscale_stages.measured import Measured, Warnings
 from pyscale_stages.reading import Reading
 from pyscale_stages.record import Amount, Bytes, Count, Finite, Sample, Seconds, Whole
 from pyscale_stages.record import Record as Record  # noqa: PLC0414 - what others import from here
 from pyscale_stages.residency import InputCache
-from pyscale_stages.warned import Warnings
 from pyscale_stages.wording import plural
 
 if TYPE_CHECKING:

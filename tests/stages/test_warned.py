@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.measured import Warned
 from pyscale_stages.registry import load_stage
 from pyscale_stages.task import Task
-from pyscale_stages.warned import Warned
 
 LEFT = "were not moved"
 

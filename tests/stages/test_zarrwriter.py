@@ -7,7 +7,7 @@ import zarr
 from moviefiles import noise
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
-from pyscale_stages.zarrwriter import link_chunks, open_written, write_chunks
+from pyscale_stages.moviewriter import link_chunks, open_written, write_chunks
 from refusals import refused
 from stagetasks import Bench
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,8 +26,6 @@ from pyscale_stages.validarea import Mask
 
 NOWHERE = LinearTransform()
 IDENTITY = Correction(NOWHERE)
-LoadAnts = Callable[[], bool]
-"""Import ANTs and seed it; false where it is not installed."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +65,8 @@ def correct_frame(
     reference: FloatImage | None,
     params: RegisterDenoiseParams,
     movie_path: Path,
-    *,
-    load_ants: LoadAnts,
 ) -> CorrectedFrame:
-    """Correct one frame by itself; `load_ants` is called before ANTs registers it.
+    """Correct one frame by itself.
 
     Registration sees the raw pixels, so that transforms do not depend on the denoising;
     denoising sees them before interpolation makes the noise of neighbouring pixels alike.
@@ -80,9 +75,7 @@ def correct_frame(
     # ANTs leaves its transforms in files; a folder for each frame keeps them apart.
     with TemporaryDirectory(prefix="pyscale_ants_") as scratch:
         try:
-            correction, status = _found(
-                frame, index, reference, params, Path(scratch), load_ants=load_ants
-            )
+            correction, status = _found(frame, index, reference, params, Path(scratch))
         except RegistrationFailed as failure:
             raise BadInput(
                 f"ANTs cannot register frame {index} of {movie_path} to frame {to} by "
@@ -113,8 +106,6 @@ def _found(
     reference: FloatImage | None,
     params: RegisterDenoiseParams,
     scratch: Path,
-    *,
-    load_ants: LoadAnts,
 ) -> tuple[Correction, Status]:
     """The transform of a frame and why it has it."""
     # ANTs moves even the reference frame a little, and one of one value by any amount.
@@ -126,29 +117,16 @@ def _found(
     # The frame before may have one value everywhere; a reference frame that has was refused.
     if np.ptp(image) == 0 or np.ptp(reference) == 0:
         return IDENTITY, "constant"
-    found, status = _registered(reference, image, params, scratch, load_ants=load_ants)
+    found: Correction | None
+    if params.backend == "fft":
+        found = translation.register(reference, image)
+    else:
+        found = ants_calls.register(reference, image, params, scratch)
     if found is None:
         return IDENTITY, "doubtful"
     if is_doubtful(found, (reference.shape[0], reference.shape[1])):
         return replace(IDENTITY, correlation=found.correlation), "doubtful"
-    return found, status
-
-
-def _registered(
-    reference: FloatImage,
-    image: FloatImage,
-    params: RegisterDenoiseParams,
-    scratch: Path,
-    *,
-    load_ants: LoadAnts,
-) -> tuple[Correction | None, Status]:
-    """What the backend finds; None where the FFT is not sure and there is no ANTs to ask."""
-    if params.backend == "fft":
-        found = translation.register(reference, image)
-        if found is not None or not load_ants():
-            return found, "registered"
-        return ants_calls.register(reference, image, params, scratch), "handed_over"
-    return ants_calls.register(reference, image, params, scratch), "registered"
+    return found, "registered"
 
 
 def _corrected(

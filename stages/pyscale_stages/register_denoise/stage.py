@@ -15,10 +15,16 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.framefiles import ENDINGS
 from pyscale_stages.libraries import OF_EXTRA, SCIPY, ZARR
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.moviewriter import PackedFrames, stored_pages, write_pages
+from pyscale_stages.moviewriter import (
+    PackedFrames,
+    link_chunks,
+    stored_pages,
+    write_chunks,
+    write_pages,
+)
 from pyscale_stages.parquet import write_tables
 from pyscale_stages.register_denoise.agreement import check
-from pyscale_stages.register_denoise.ants_calls import is_here, set_seed
+from pyscale_stages.register_denoise.ants_calls import set_seed
 from pyscale_stages.register_denoise.correction import (
     Composition,
     CorrectedFrame,
@@ -47,16 +53,6 @@ from pyscale_stages.task import Task
 from pyscale_stages.validarea import VALID_FILE, Mask, beside, refuse_other
 from pyscale_stages.windows import ordered_windows
 from pyscale_stages.wording import plural
-from pyscale_stages.zarrwriter import link_chunks, write_chunks
-
-SIMPLE: dict[str, Any] = {
-    "channel": 0,
-    "reference_frame": 0,
-    "iterations": [10],
-    "shrink_factors": [1],
-    "smoothing_sigmas_px": [0],
-}
-"""What parameters of any movie are for a small one, on which the doctor tries the stage."""
 
 
 def run(task: Task[RegisterDenoiseParams]) -> None:
@@ -77,17 +73,12 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
     composition = Composition(params) if params.adds_up and stop - start == movie.n_frames else None
     fallbacks: list[Fallback | None] = []
 
-    def load_ants() -> bool:
-        return _loaded_ants(task)
-
     def corrected_frames() -> Iterator[CorrectedFrame]:
         nonlocal reference
         each = task.progress(chain([first], frames), stop - start, "registering")
         for index, frame in enumerate(each, start):
             with task.span("compute"):
-                corrected = correct_frame(
-                    frame, index, reference, params, movie.path, load_ants=load_ants
-                )
+                corrected = correct_frame(frame, index, reference, params, movie.path)
                 fallbacks.extend(corrected.fallbacks)
                 if params.adds_up:
                     reference = driving_channel(frame, params)
@@ -102,10 +93,7 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
         transforms = _write(
             task, corrected_frames(), whole, output_dtype(movie.dtype), (start, stop)
         )
-        for warning in (
-            *doubts(transforms, params, has_ants=is_here()),
-            *noise_warnings(fallbacks),
-        ):
+        for warning in (*doubts(transforms, params), *noise_warnings(fallbacks)):
             task.warn_of(warning)
         task.write_window((start, stop), movie.n_frames)
 
@@ -119,22 +107,11 @@ def _load(task: Task[RegisterDenoiseParams]) -> None:
         import_denoiser(params)
         if params.registration and params.backend == "fft":
             import_libraries()
+        elif params.registration:
+            import ants  # noqa: F401
     if params.registration and params.backend == "ants":
-        _load_ants(task)
-
-
-def _load_ants(task: Task[RegisterDenoiseParams]) -> None:
-    with task.span("import"):
-        import ants  # noqa: F401
-    with task.span("compute"):
-        set_seed(task.spec.seed)
-
-
-def _loaded_ants(task: Task[RegisterDenoiseParams]) -> bool:
-    """Load ANTs for a frame that is handed over to it; false where it is not installed."""
-    if is_here():
-        _load_ants(task)
-    return is_here()
+        with task.span("compute"):
+            set_seed(task.spec.seed)
 
 
 def merge(task: Task[RegisterDenoiseParams]) -> None:
@@ -255,5 +232,6 @@ STAGE = Stage(
     extra="register_denoise",
     image=Image((*OF_EXTRA["register_denoise"], SCIPY, ZARR)),
     modules=("ants", "pywt", "scipy.ndimage"),
-    needs=Needs(try_out=lambda trying: trying.small(**SIMPLE)),
+    # Parameters of any movie are other ones for a small one.
+    needs=Needs(try_out=lambda trying: trying.small(channel=0, reference_frame=0)),
 )

@@ -23,17 +23,16 @@ import numpy.typing as npt
 import polars as pl
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.measured import Warned
 from pyscale_stages.parquet import read_table
 from pyscale_stages.register_denoise.frames import FloatImage
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
-from pyscale_stages.warned import Warned
 
 TRANSFORMS_FILE = "transforms.parquet"
 
-Status = Literal["registered", "handed_over", "reference", "constant", "doubtful", "not_registered"]
-"""Why a frame has its transform; all but the first two stand for the identity.
+Status = Literal["registered", "reference", "constant", "doubtful", "not_registered"]
+"""Why a frame has its transform; all but the first stand for the identity.
 
-"handed_over" is a frame that ANTs registered since the FFT was not sure of its shift,
 "reference" is the reference frame itself, "constant" a frame of one value everywhere, which
 cannot be registered to anything, "doubtful" one whose transform was hardly drift (see
 `doubts`), "not_registered" any frame where registration was off.
@@ -46,10 +45,6 @@ MIN_CORRELATION = 0.5
 On synthetic movies of cells that wander, drift errors grow from tenths of a pixel at 0.9 to
 pixels at 0.5, and to tens of pixels below.
 """
-HANDED_OVER = (
-    "were registered by ANTs: a shift found by FFT does not explain them; where the specimen turns "
-    "or is stretched, set backend to ants and transform to Rigid or Affine"
-)
 MAX_AREA_CHANGE = 2.0
 """One specimen hardly shows at twice or half its size."""
 BACKGROUND_PERCENTILE = 1
@@ -180,9 +175,7 @@ def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
     return unlike or too_far or not 1 / MAX_AREA_CHANGE <= area <= MAX_AREA_CHANGE
 
 
-def doubts(
-    transforms: pl.DataFrame, params: RegisterDenoiseParams, *, has_ants: bool
-) -> list[Warned]:
+def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[Warned]:
     """Count the frames that were not registered as it was asked for, by reason, also none."""
     if params.adds_up:
         left = "were moved like the frame before them"
@@ -200,14 +193,15 @@ def doubts(
             "specimen changes over the movie, set reference to previous, or choose a "
             "reference_frame nearer to the frames"
         )
-    if params.backend == "fft" and not has_ants:
-        doubtful += "; antspyx, which would register them, is not installed"
+    if params.backend == "fft":
+        doubtful += (
+            "; where the specimen turns or is stretched, set backend to ants and transform to "
+            "Rigid or Affine"
+        )
     reasons = {
         "constant": ("constant-frames", f"{left}: {constant} in channel {params.channel}"),
         "doubtful": ("unregistered-frames", f"{left}: {doubtful}"),
     }
-    if params.backend == "fft":
-        reasons["handed_over"] = ("handed-over-frames", HANDED_OVER)
     return [
         Warned(
             code=code,

@@ -11,13 +11,19 @@ import numpy as np
 from pyscale_stages.errors import BadInput
 from pyscale_stages.framefiles import ENDINGS
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.moviewriter import PackedFrames, stored_pages, write_pages
+from pyscale_stages.moviewriter import (
+    PackedFrames,
+    open_written,
+    stored_pages,
+    write_chunks,
+    write_pages,
+    written_in,
+)
 from pyscale_stages.segment.models import Labels
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task
 from pyscale_stages.windows import read_window
 from pyscale_stages.wording import plural
-from pyscale_stages.zarrwriter import open_written, write_chunks, written_in
 
 LABELS = "labels"
 """Name of the output, without the ending of its format."""

@@ -10,25 +10,19 @@ import numpy as np
 from pyscale_stages.measure import cgroups
 from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.distances import Distances
-from pyscale_stages.track.lineage import NO_LINKS, by_later
+from pyscale_stages.track.lineage import by_later
 from pyscale_stages.track.params import TrackParams
 
 UNLINKED_COST_FACTOR = 1.05
 """An unlinked end costs this much more than the farthest link, as in laptrack's first step."""
 BYTES_A_PAIR = 9
 """Of laptrack's matrix of all cells of a frame by all of the next: a double, and one mark each."""
-SECONDS_A_PAIR = (4e-8, 3e-7)
-"""Processor time, where few cells are lost and where a fifth are: frames of 20,000 cells took 15 s
-and 100 s each on a core of 2023, frames of 10,000 cells a quarter of that."""
-SLOW_S = 4.0
 
 
 def link(
     detections: Detections, start: int, stop: int, params: TrackParams, distances: Distances
 ) -> Ints:
     """Link the detections of a window: earlier and later one of each link, as positions, (m, 2)."""
-    if len(detections) == 0:
-        return NO_LINKS
     from laptrack import LapTrack
 
     first = np.searchsorted(detections.frame, np.arange(start, stop + 1))
@@ -58,29 +52,12 @@ def without_lone_daughters(
 
 def refuse_beyond_memory(detections: Detections) -> None:
     """Refuse frames with more cells than laptrack has memory for."""
+    cells = np.bincount(detections.frame - detections.frame[0])
     cgroups.refuse_beyond_memory(
-        BYTES_A_PAIR * _most_pairs(detections),
-        f"linking frames of {np.bincount(detections.frame).max()} cells with laptrack",
+        BYTES_A_PAIR * int((cells[:-1] * cells[1:]).max(initial=0)),
+        f"linking frames of {cells.max()} cells with laptrack",
         'choose backend = "sparse", which finds the same links in little memory',
     )
-
-
-def long_time(detections: Detections) -> str | None:
-    """Say how long crowded frames will take, or None."""
-    least_s, most_s = (_most_pairs(detections) * each for each in SECONDS_A_PAIR)
-    if least_s < SLOW_S:
-        return None
-    return (
-        f"laptrack takes about {least_s:.0f} to {most_s:.0f} s for each of the fullest frames, "
-        'growing with the square of their cells: choose backend = "sparse", which finds the same '
-        "links"
-    )
-
-
-def _most_pairs(detections: Detections) -> int:
-    """Cells of a frame times those of the next, where that is most."""
-    cells = np.bincount(detections.frame - detections.frame[0])
-    return int((cells[:-1] * cells[1:]).max(initial=0))
 
 
 def settings(params: TrackParams, distances: Distances) -> dict[str, Any]:

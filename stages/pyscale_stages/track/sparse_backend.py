@@ -34,8 +34,6 @@ Points = npt.NDArray[np.float64]
 
 def link(detections: Detections, params: TrackParams, distances: Distances) -> Ints:
     """Link the detections of a window: earlier and later one of each link, as positions, (m, 2)."""
-    if len(detections) == 0:
-        return NO_LINKS
     frames = _Frames(detections)
     costs = settings(params, distances)
     moves = frames.moves(costs["cutoff"])

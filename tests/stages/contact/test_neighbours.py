@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 
-from pyscale_stages.contact.neighbours import delaunay_edges, nearest
+from pyscale_stages.contact.tables import delaunay_edges, nearest
 
 
 def edges_of(*points):

@@ -69,12 +69,7 @@ def drift_truth(tmp_path):
 
 @pytest.fixture
 def bench(tmp_path):
-    """The stage without denoising, fast: for tests of anything but a registration's accuracy."""
-    return Bench("register_denoise", tmp_path, denoiser="none", iterations=[500, 500, 100, 0])
-
-
-@pytest.fixture
-def accurate(tmp_path):
+    """The stage without denoising."""
     return Bench("register_denoise", tmp_path, denoiser="none")
 
 

@@ -107,3 +107,9 @@ def test_an_image_with_negative_values_that_add_up_to_nothing_is_registered(tmp_
         reference - reference.mean(), frame - frame.mean(), RegisterDenoiseParams(), tmp_path
     )
     assert found.linear.ty_px == pytest.approx(3, abs=0.15)
+
+
+def test_a_frame_too_small_for_the_coarsest_levels_is_registered_at_the_others(tmp_path, specimen):
+    reference, frame = specimen((40, 40)), specimen((40, 40), (3, 0))
+    found = ants_calls.register(reference, frame, RegisterDenoiseParams(), tmp_path)
+    assert found.linear.ty_px == pytest.approx(3, abs=0.15)

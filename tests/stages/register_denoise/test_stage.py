@@ -70,11 +70,11 @@ def test_merged_windows_are_the_whole_movies_output_to_the_byte(bench, drifting_
 
 
 def test_shifts_between_neighbours_add_up_to_the_drift_since_the_first_frame(
-    accurate, specimen, noisy, movie_of
+    bench, specimen, noisy, movie_of
 ):
     drift = [(1.5 * t, -1.25 * t) for t in range(6)]
     pixels = np.stack([noisy(specimen((96, 128), at), t) for t, at in enumerate(drift)])
-    out = accurate.done("run", movie_of(pixels), reference="previous")
+    out = bench.done("run", movie_of(pixels), reference="previous")
     table = transforms(out)
     assert table["status"].to_list() == ["reference", *["registered"] * 5]
     assert table.select("ty_px", "tx_px").to_numpy() == pytest.approx(np.array(drift), abs=0.3)
@@ -120,9 +120,9 @@ def test_a_window_that_was_compressed_otherwise_merges_to_the_same_bytes(bench, 
 
 
 def test_the_table_says_where_each_frame_was_and_the_reference_stays(
-    accurate, drifting_movie, drift_truth
+    bench, drifting_movie, drift_truth
 ):
-    out = accurate.done("run", drifting_movie, reference_frame=1)
+    out = bench.done("run", drifting_movie, reference_frame=1)
     table = transforms(out)
     drift = pl.read_parquet(drift_truth / "drift.parquet").select("dy_px", "dx_px").to_numpy()
     assert table["frame"].to_list() == [0, 1, 2, 3]

@@ -8,9 +8,9 @@ from contextlib import nullcontext
 
 import pytest
 
+from pyscale_stages.atomic import Kind, make_whole
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import BadInput, ResourceExhausted
-from pyscale_stages.synth.atomic_folder import Kind, make_whole
 from refusals import refused
 
 KIND = Kind("made up", "is nothing made up", "made.json")

@@ -16,9 +16,6 @@ NEGATIVE[3, 20, 20] = -1
         pytest.param(CELLS, {"max_distance_px": 0}, id="greater than 0"),
         pytest.param(CELLS, {"backend": "btrack"}, id="laptrack, sparse, overlap or trackmate"),
         pytest.param(CELLS, {"gap_frames": 5, "overlap_frames": 9}, id="must be at least 10 for"),
-        pytest.param(
-            CELLS, {"backend": "overlap", "gap_frames": 5, "overlap_frames": 4}, id="be at least 5"
-        ),
         pytest.param(CELLS, {"splitting_distance_px": -1}, id="greater than 0 2"),
         pytest.param(CELLS, {"splitting": "perhaps"}, id="splitting"),
     ],

@@ -7,7 +7,7 @@ from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.measure import cgroups
 from pyscale_stages.track.detections import Detections
 from pyscale_stages.track.distances import Distances
-from pyscale_stages.track.laptrack_backend import link, long_time, refuse_beyond_memory
+from pyscale_stages.track.laptrack_backend import link, refuse_beyond_memory
 from pyscale_stages.track.lineage import tracks_of
 from pyscale_stages.track.params import TrackParams
 from refusals import refused
@@ -70,11 +70,11 @@ def test_a_move_is_no_division_with_one_daughter(gap_frames):
     assert track_ids(cells, 2, Distances(5, 5, 9), gap_frames=gap_frames) == [1, 2]
 
 
-@pytest.mark.parametrize("frames_with_cells", [[], [0], [3], [0, 6], [2, 3, 6]])
+@pytest.mark.parametrize("frames_with_cells", [[0], [3], [0, 6], [2, 3, 6]])
 def test_frames_without_cells_are_no_obstacle(frames_with_cells):
     cells = [(t, 10.0, 10.0 + t) for t in frames_with_cells]
     ids = track_ids(cells, 7, splitting=True)
-    expected = {0: [], 1: [1], 2: [1, 2], 3: [1, 1, 2]}[len(cells)]
+    expected = {1: [1], 2: [1, 2], 3: [1, 1, 2]}[len(cells)]
     assert ids == expected
 
 
@@ -95,11 +95,3 @@ def test_more_cells_than_memory_holds_are_refused_with_the_way_out(monkeypatch):
     monkeypatch.setattr(cgroups, "usable_bytes", lambda: 9 * 100 * 100 - 1)
     with refused(ResourceExhausted):
         refuse_beyond_memory(crowded)
-
-
-@pytest.mark.parametrize(("cells", "said"), [(100, None), (12_000, "about 6 to 43 s")])
-def test_a_long_time_is_said_beforehand(cells, said):
-    frame = np.repeat([3, 4], cells)
-    nowhere = np.zeros(2 * cells)
-    sentence = long_time(Detections(frame, np.tile(np.arange(cells), 2), nowhere, nowhere))
-    assert sentence is None if said is None else said in str(sentence)
