@@ -31,12 +31,6 @@ class ContactParams(StageParams):
         description="What measures pixels: NumPy, or pyclesperanto on OpenCL; 'auto' is NumPy on a "
         "processor, which needs no kernels to be built, and OpenCL on a GPU",
     )
-    kernel_cache: Literal["none", "user"] = Field(
-        "none",
-        description="Compiled OpenCL kernels: 'none' builds them in every task, so model_load is "
-        "always the same; 'user' uses and fills the caches in the home folder, so model_load "
-        "depends on earlier runs",
-    )
 
     def uses_opencl(self, device: Device) -> bool:
         """Whether pixels are measured by OpenCL on this kind of device; NumPy has only the CPU."""
@@ -106,13 +100,11 @@ def _load(task: Task[ContactParams]) -> None:
         import tifffile  # noqa: F401
 
         if on_device:
-            if task.params.kernel_cache == "none":
-                pixels.keep_no_kernels()
+            pixels.keep_no_kernels()
             pixels.import_pyclesperanto()
     if on_device:
         with task.span("model_load"):
             task.versions |= pixels.select_device(task.spec.device)
-            task.versions["kernel_cache"] = task.params.kernel_cache
 
 
 def _measured(

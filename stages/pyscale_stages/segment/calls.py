@@ -16,7 +16,7 @@ from pyscale_stages.contract import Device
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.measured import Warned
 from pyscale_stages.movie import Pixels
-from pyscale_stages.segment.models import Labels, Limits, Model, Segmenter
+from pyscale_stages.segment.models import Labels, Limits, Model
 from pyscale_stages.segment.params import EMBEDDED_MODEL, EMBEDDED_PURPOSE, SegmentParams
 from pyscale_stages.segment.parts import HOOKS, SIZE_HOOK, timed_parts
 from pyscale_stages.task import Task
@@ -26,6 +26,8 @@ from pyscale_stages.truth.cells import meeting
 
 if TYPE_CHECKING:
     import torch
+
+    from pyscale_stages.segment.networks import Segmenter
 
 
 TIMES_TRAINED = 2.0
