@@ -128,6 +128,23 @@ def stored_pages(movies: Sequence[Movie]) -> Iterator[bytes] | None:
     return chain.from_iterable(starmap(_copied, found))
 
 
+def write_joined(path: Path, movies: Sequence[Movie], stack: PackedFrames | None = None) -> None:
+    """Write the frames of movies of one kind one after the other, copied as they lie on the disk.
+
+    Where a file is laid out otherwise they are decoded, and packed by `stack` where one is given.
+    """
+    first, pages = movies[0], stored_pages(movies)
+    decoded = chain.from_iterable(movie.frames(0, movie.n_frames) for movie in movies)
+    if pages is None and stack is not None:
+        for frame in decoded:
+            stack.add(frame[0])
+        stack.write(path)
+        return
+    channels = (first.n_channels,) if first.n_channels > 1 else ()
+    shape = (sum(movie.n_frames for movie in movies), *channels, *first.shape_yx)
+    write_pages(path, pages or chain.from_iterable(decoded), shape, first.dtype)
+
+
 def _strips(movie: Movie) -> Strips | None:
     """Find where each image of a movie begins, and of how many bytes it is."""
     import tifffile

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ import numpy as np
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.moviewriter import stored_pages, write_pages
+from pyscale_stages.moviewriter import write_joined, write_pages
 from pyscale_stages.wording import plural
 
 if TYPE_CHECKING:
@@ -107,11 +107,7 @@ def join_frames(movies: Sequence[Movie], whole: Path) -> None:
                 f"{movie.path} and {first.path} cannot be one movie: their channels, size or type "
                 "of pixels differ"
             )
-    decoded = chain.from_iterable(_pages(movie, 0, movie.n_frames) for movie in movies)
-    frames = sum(movie.n_frames for movie in movies)
-    write_pages(
-        whole, stored_pages(movies) or decoded, _shape(first, frames, first.shape_yx), first.dtype
-    )
+    write_joined(whole, movies)
 
 
 def join_tiles(movies: Sequence[Movie], tiles: Sequence[Tile], whole: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from pyscale_stages.register_denoise.transforms import (
     LinearTransform,
     background,
     correlation,
-    image_centre,
 )
 from pyscale_stages.validarea import Mask
 
@@ -99,21 +97,6 @@ def move(images: list[FloatImage], files: tuple[str, ...]) -> tuple[list[FloatIm
     """
     moved = [_moved(image, files, background(image)) for image in images]
     return moved, _moved(np.ones_like(images[0]), files, fill=0.0) >= 0.5
-
-
-def write_transform(linear: LinearTransform, shape_yx: tuple[int, int], path: Path) -> None:
-    """Write a linear transform as a file that `move` reads."""
-    import ants
-
-    values = asdict(linear)
-    transform = ants.new_ants_transform(
-        precision="double",
-        dimension=2,
-        transform_type="AffineTransform",
-        parameters=list(values.values()),
-        fixed_parameters=list(image_centre(shape_yx)),
-    )
-    ants.write_transform(transform, str(path))
 
 
 def _moved(image: FloatImage, files: tuple[str, ...], fill: float) -> FloatImage:

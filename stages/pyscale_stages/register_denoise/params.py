@@ -22,12 +22,6 @@ class RegisterDenoiseParams(StageParams):
     transform: Literal["Translation", "Rigid", "Affine", "SyN"] = Field(
         "Translation", description="Kind of transform; SyN is an Affine followed by a deformation"
     )
-    reference: Literal["frame", "previous"] = Field(
-        "frame",
-        description="Register every frame to one reference frame, or each to the frame before it "
-        "(for specimens that change over the movie); shifts between neighbours are "
-        "then added up from frame 0 when windows are merged",
-    )
     reference_frame: int = Field(
         0,
         ge=0,
@@ -50,16 +44,6 @@ class RegisterDenoiseParams(StageParams):
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
-        if self.reference == "previous" and self.reference_frame:
-            raise ValueError(
-                "reference is previous, so shifts are added up from frame 0: leave out "
-                f"reference_frame {self.reference_frame}"
-            )
-        if self.reference == "previous" and self.transform == "SyN":
-            raise ValueError(
-                "reference is previous, but deformations cannot be added up: use the transform "
-                "Translation, Rigid or Affine"
-            )
         if self.backend == "fft" and self.transform != "Translation":
             raise ValueError(
                 "backend is fft, which finds nothing but shifts: set the transform to Translation, "
@@ -71,11 +55,6 @@ class RegisterDenoiseParams(StageParams):
                 "a denoiser"
             )
         return self
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether frames are registered to their neighbours, and the transforms added up."""
-        return self.registration and self.reference == "previous"
 
 
 DENOISERS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +13,7 @@ from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import (
     PackedFrames,
     open_written,
-    stored_pages,
     write_chunks,
-    write_pages,
     written_in,
 )
 from pyscale_stages.segment.models import Labels
@@ -67,21 +64,6 @@ def write_labels(
     # Windows of one movie are chunks of one array, so that all have the larger type.
     with task.writing_folder(f"{LABELS}{ENDINGS['ome-zarr']}") as path:
         write_chunks(path, stack.images(), (n_frames, *stack.shape_yx), np.uint32, window[0])
-
-
-def write_joined(path: Path, movies: Sequence[Movie]) -> None:
-    """Write the label images of windows of one movie, one after the other."""
-    pages = stored_pages(movies)
-    if pages is not None:
-        shape = (sum(movie.n_frames for movie in movies), *movies[0].shape_yx)
-        write_pages(path, pages, shape, movies[0].dtype)
-        return
-    # Where one window has more cells than uint16 can number, the others are widened.
-    stack = LabelStack()
-    for movie in movies:
-        for frame in movie.frames(0, movie.n_frames, channel=0):
-            stack.add(frame)
-    stack.write(path)
 
 
 @dataclass(frozen=True)

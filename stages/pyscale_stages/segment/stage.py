@@ -17,7 +17,7 @@ from pyscale_stages.hashing import sha256_of
 from pyscale_stages.libraries import OF_EXTRA, SCIPY, TORCH, ZARR
 from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.moviewriter import link_chunks
+from pyscale_stages.moviewriter import link_chunks, write_joined
 from pyscale_stages.registry import later
 from pyscale_stages.segment import models
 from pyscale_stages.segment.calls import ModelCalls
@@ -27,7 +27,6 @@ from pyscale_stages.segment.labels import (
     LabelStack,
     centre_crop,
     open_labels,
-    write_joined,
     write_labels,
 )
 from pyscale_stages.segment.models import CELLPOSE_OF_MODEL, Limits
@@ -152,7 +151,8 @@ def merge(task: Task[SegmentParams]) -> None:
             link_chunks(path, [movie.path for movie in movies])
     else:
         with task.writing(LABELS_FILE) as path:
-            write_joined(path, movies)
+            # Where one window has more cells than uint16 can number, the others are widened.
+            write_joined(path, movies, LabelStack())
     task.write_whole(windows[0][1])
 
 

@@ -54,9 +54,7 @@ def test_the_same_seed_gives_the_same_bytes_and_leaves_no_scratch_file_of_ants(
         {"denoiser": "wavelet"},
         {"reference_frame": 3, "denoiser": "ants"},
         {"denoiser": "ants"},
-        {"reference": "previous", "transform": "Rigid", "denoiser": "wavelet"},
         {"backend": "fft", "denoiser": "wavelet"},
-        {"backend": "fft", "reference": "previous"},
     ],
     ids=str,
 )
@@ -67,31 +65,6 @@ def test_merged_windows_are_the_whole_movies_output_to_the_byte(bench, drifting_
     assert merged.error is None
     assert merged.counters.frames == 4
     assert contents(bench.folder / "merged") == contents(whole)
-
-
-def test_shifts_between_neighbours_add_up_to_the_drift_since_the_first_frame(
-    bench, specimen, noisy, movie_of
-):
-    drift = [(1.5 * t, -1.25 * t) for t in range(6)]
-    pixels = np.stack([noisy(specimen((96, 128), at), t) for t, at in enumerate(drift)])
-    out = bench.done("run", movie_of(pixels), reference="previous")
-    table = transforms(out)
-    assert table["status"].to_list() == ["reference", *["registered"] * 5]
-    assert table.select("ty_px", "tx_px").to_numpy() == pytest.approx(np.array(drift), abs=0.3)
-    inner = frames_in(out)[:, 10:-10, 10:-10]
-    assert np.corrcoef(inner.reshape(6, -1))[0].min() > 0.95
-
-
-def test_the_frames_after_one_of_one_value_go_on_from_where_it_was(
-    bench, drifting_pixels, movie_of
-):
-    pixels = drifting_pixels[[0, 1, 1, 1]]
-    pixels[2] = 100
-    result = bench.run("run", movie_of(pixels), reference="previous")
-    table = transforms(bench.folder / "out")
-    assert table["status"].to_list() == ["reference", "registered", "constant", "constant"]
-    assert len(table["ty_px"][1:].unique()) == 1
-    assert "or the frame before them has" in result.warnings[0]
 
 
 def test_the_valid_area_is_what_the_camera_saw_of_each_frame(bench, drifting_movie):
