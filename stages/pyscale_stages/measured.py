@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from pyscale_stages.record import Count, Finite, Record
 from pyscale_stages.wording import did_you_mean, first_problem
@@ -54,7 +54,7 @@ def read_measured(text: str) -> Measured:
 
 
 UNSORTED = "other"
-"""Code of a warning that names none, as those of records before there were codes."""
+"""Code of a warning that names none."""
 
 
 class Warned(Record):
@@ -99,11 +99,3 @@ class Warned(Record):
         """Both together, of one code, each of which counts."""
         concerned = (self.concerned or 0) + (other.concerned or 0)
         return self.model_copy(update={"concerned": concerned, "seen": self.seen + other.seen})
-
-
-def _sorted(warning: Any) -> Any:
-    # Earlier records hold plain sentences.
-    return {"text": warning} if isinstance(warning, str) else warning
-
-
-Warnings = tuple[Annotated[Warned, BeforeValidator(_sorted)], ...]

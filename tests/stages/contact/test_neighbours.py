@@ -60,20 +60,6 @@ def test_every_cell_has_a_neighbour_and_every_edge_two_cells(points):
     assert np.array_equal(np.unique(edges), np.arange(len(points)))
 
 
-def test_the_first_of_equally_near_cells_is_the_nearest_and_without_any_nothing_is():
-    points = np.array([[0.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
-    index, distance = nearest(points, points, same=True)
-    assert index.tolist() == [1, 0, 0]
-    assert distance.tolist() == [2, 2, 2]
-    points = np.array([[4.0, 4.0]])
-    for index, distance in (
-        nearest(points, points, same=True),
-        nearest(points, np.empty((0, 2)), same=False),
-    ):
-        assert index.tolist() == [-1]
-        assert distance.tolist() == [np.inf]
-
-
 @given(
     arrays(
         np.float64, st.tuples(st.integers(2, 30), st.just(2)), elements=st.integers(0, 9).map(float)

@@ -5,6 +5,8 @@ import polars as pl
 import pytest
 import tifffile
 
+from pyscale_stages.register_denoise import frames
+
 FILES = ("frames.ome.tif", "transforms.parquet", "valid.ome.tif", "window.json")
 
 
@@ -159,3 +161,20 @@ def test_a_frame_of_one_value_is_left_as_and_where_it_is_with_warnings(
 def test_a_reference_of_one_value_is_refused(bench, with_one_value):
     bench.refused("run", with_one_value(0, 100), frames=(1, 3))
     assert not (bench.folder / "refused").exists()
+
+
+def test_integers_are_rounded_and_clipped_to_their_type_and_do_not_overflow():
+    image = np.array([-3.0, 0.4, 0.6, 254.6, 70000.0], np.float32)
+    assert frames.as_dtype(image, np.dtype(np.uint8)).tolist() == [0, 0, 1, 255, 255]
+    assert frames.as_dtype(image, np.dtype(np.uint16)).tolist() == [0, 0, 1, 255, 65535]
+    image = np.array([5e9, -5e9], np.float32)
+    limits = np.iinfo(np.uint32)
+    assert frames.as_dtype(image, np.dtype(np.uint32)).tolist() == [limits.max, limits.min]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("uint8", "uint8"), (">u2", "uint16"), ("int16", "int16"), ("float64", "float32")],
+)
+def test_integer_types_are_kept_and_the_rest_is_float32(given, kept):
+    assert frames.output_dtype(np.dtype(given)) == np.dtype(kept)
