@@ -23,7 +23,7 @@ import tifffile
 from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
-from pyscale_stages.track import laptrack_backend
+from pyscale_stages.track import linking
 from pyscale_stages.track.agreement import link_quality
 from pyscale_stages.track.detections import detect, joined
 from pyscale_stages.track.distances import distances_of
@@ -131,7 +131,7 @@ def tracked(labels: Movie, params: TrackParams) -> tuple[Tracks, float]:
     distances = distances_of(labels, params)
     start_s = time.process_time()
     found = joined(detect(image, frame) for frame, image in enumerate(frames))
-    links = laptrack_backend.link(found, 0, len(frames), params, distances)
+    links = linking.link_by_laptrack(found, 0, len(frames), params, distances)
     return tracks_of(found, links), time.process_time() - start_s
 
 

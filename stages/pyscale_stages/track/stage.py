@@ -11,7 +11,7 @@ from pyscale_stages.libraries import OF_EXTRA, SCIPY, ZARR
 from pyscale_stages.measured import Warned
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
-from pyscale_stages.track import jvm, laptrack_backend, sparse_backend, trackmate_backend
+from pyscale_stages.track import jvm, linking, trackmate_backend
 from pyscale_stages.track.agreement import check
 from pyscale_stages.track.detections import Detections, detect, joined
 from pyscale_stages.track.distances import distances_of, link_warnings
@@ -48,15 +48,15 @@ def run(task: Task[TrackParams]) -> None:
         with task.span("read"):
             distances = distances_of(labels, params)
     if params.backend == "laptrack" and len(detections):
-        laptrack_backend.refuse_beyond_memory(detections)
+        linking.refuse_beyond_memory(detections)
     _load(task)
     with task.span("compute"):
         if distances is None:
             links = NO_LINKS
         elif params.backend == "laptrack":
-            links = laptrack_backend.link(detections, first, end, params, distances)
+            links = linking.link_by_laptrack(detections, first, end, params, distances)
         elif params.backend == "sparse":
-            links = sparse_backend.link(detections, params, distances)
+            links = linking.link_sparsely(detections, params, distances)
         else:
             links = trackmate_backend.link(
                 detections, first, end, params, distances, threads=task.spec.threads
@@ -126,7 +126,7 @@ def _load(task: Task[TrackParams]) -> None:
         if params.backend == "laptrack":
             import laptrack  # noqa: F401 - as above
         elif params.backend == "sparse":
-            sparse_backend.import_libraries()
+            linking.import_scipy()
         elif params.backend == "trackmate" and not jvm.is_running():
             heap_mib = jvm.fitting_heap_mib(params.trackmate_heap_mib, os.environ)
             jvm.configure(from_maven=jars is None, threads=task.spec.threads, heap_mib=heap_mib)
