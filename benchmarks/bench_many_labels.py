@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.contact.labels import DenseLabels, densify
-from pyscale_stages.contact.neighbours import nearest
+from pyscale_stages.contact.tables import nearest
 from pyscale_stages.segment.agreement import match_cells
 
 CELLS = (200, 2_000, 20_000)

@@ -19,10 +19,16 @@ import numpy as np
 from pyscale_stages.framefiles import files_of
 from pyscale_stages.measure.pagecache import evict_all
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.moviewriter import stored_pages, write_movie, write_pages
+from pyscale_stages.moviewriter import (
+    link_chunks,
+    open_written,
+    stored_pages,
+    write_chunks,
+    write_movie,
+    write_pages,
+)
 from pyscale_stages.synth.movie import SynthParams, render_frames
 from pyscale_stages.wording import size_in_words
-from pyscale_stages.zarrwriter import link_chunks, open_written, write_chunks
 
 REPEATS = 5
 FRAMES = 24

@@ -27,7 +27,7 @@ import tifffile
 from pyscale_stages.movie import Movie
 from pyscale_stages.synth.drifted import DriftedParams, write_drifted_movie
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
-from pyscale_stages.truth.matching import match_cells, summed
+from pyscale_stages.truth.cells import match_cells, summed
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 NUCLEI = DATA / "stardist-nuclei"

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import tifffile
 
-from pyscale_stages.track import laptrack_backend, sparse_backend
+from pyscale_stages.track import linking
 from pyscale_stages.track.detections import Detections, detect, joined
 from pyscale_stages.track.distances import Distances, median_diameter_px
 from pyscale_stages.track.params import TrackParams
@@ -37,8 +37,8 @@ IMPORT_REPEATS = 3
 def main() -> int:
     """Print both backends side by side; fail where the claim does not hold."""
     imports()
-    laptrack_backend.link(next(movies())[1], 0, 10, TrackParams(), Distances(20, 20, 20))
-    sparse_backend.import_libraries()
+    linking.link_by_laptrack(next(movies())[1], 0, 10, TrackParams(), Distances(20, 20, 20))
+    linking.import_scipy()
     print(f"\n{'CPU-s':32}{'laptrack':>10}{'sparse':>10}{'ratio':>8}  links")
     holds = True
     for name, cells, distances, repeats, claimed in movies():
@@ -47,10 +47,10 @@ def main() -> int:
             for which in (0, 1) if repeat % 2 else (1, 0):
                 began = time.process_time()
                 if which:
-                    links = sparse_backend.link(cells, TrackParams(), distances)
+                    links = linking.link_sparsely(cells, TrackParams(), distances)
                 else:
                     stop = int(cells.frame[-1]) + 1
-                    expected = laptrack_backend.link(cells, 0, stop, TrackParams(), distances)
+                    expected = linking.link_by_laptrack(cells, 0, stop, TrackParams(), distances)
                 took[which].append(time.process_time() - began)
         first, second = map(statistics.median, took)
         same = np.array_equal(links, expected)

@@ -19,7 +19,7 @@ import tifffile
 from scipy import ndimage
 
 from pyscale_stages.segment.agreement import match_cells
-from pyscale_stages.segment.doubts import Doubts
+from pyscale_stages.segment.calls import Doubts
 from pyscale_stages.segment.models import find_model, import_cellpose
 from pyscale_stages.segment.params import SegmentParams
 

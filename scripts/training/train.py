@@ -28,7 +28,7 @@ from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.segment import calls, models
 from pyscale_stages.segment.networks import Cellpose3Segmenter, build_net
 from pyscale_stages.segment.params import EMBEDDED_MODEL, EMBEDDED_PURPOSE, SegmentParams
-from pyscale_stages.truth.matching import Matches, match_cells
+from pyscale_stages.truth.cells import Matches, match_cells
 from training.examples import (
     HELD_OUT_SEED,
     Example,

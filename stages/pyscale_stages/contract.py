@@ -16,12 +16,11 @@ from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, model_validato
 
 from pyscale_stages.declaration import Image, Needs
 from pyscale_stages.declaration import Method as Method  # noqa: PLC0414 - what stages import from here
-from pyscale_stages.measured import Measured
+from pyscale_stages.measured import Measured, Warned
 from pyscale_stages.reading import Reading
 from pyscale_stages.record import Amount, Bytes, Count, Finite, Sample, Seconds, Whole
 from pyscale_stages.record import Record as Record  # noqa: PLC0414 - what others import from here
 from pyscale_stages.residency import InputCache
-from pyscale_stages.warned import Warnings
 from pyscale_stages.wording import plural
 
 if TYPE_CHECKING:
@@ -258,7 +257,7 @@ class TaskResult(Record):
         description="Records of what the stage measures, by the names that it declares for them",
     )
     measured: tuple[Measured, ...] = Field((), description="Numbers that it measured of its work")
-    warned: Warnings = Field((), description="What the task warned of")
+    warned: tuple[Warned, ...] = Field((), description="What the task warned of")
     error: TaskError | None = None
 
     @model_validator(mode="after")

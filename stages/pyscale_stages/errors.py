@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import sys
 from typing import ClassVar
 
 EXIT_FAILED = 1
@@ -41,17 +40,23 @@ def as_stage_error(error: BaseException) -> StageError | None:
     """Translate the errors that mean "a resource ran out"; None for any other error."""
     if isinstance(error, StageError):
         return error
-    of_device = _device_memory_ran_out(error)
-    if of_device is not None:
-        return of_device
+    kind = type(error)
+    of_torch = (kind.__module__, kind.__name__) == ("torch", "OutOfMemoryError")
+    if of_torch or any(said in str(error) for said in _SAID_OF_DEVICE_MEMORY):
+        # What torch says of the GPU ends where it begins to count what is in its memory.
+        said = _first_line(error).partition(". Including")[0]
+        return ResourceExhausted(
+            f"the GPU's memory ran out ({said}): lower batch_size or length_px, let fewer workers "
+            "share one GPU, or take a GPU with more memory"
+        )
     if (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"
         or _SAID_OF_MEMORY.search(str(error))
     ):
-        said = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
         return ResourceExhausted(
-            f"memory ran out ({said}): give the task more memory, or fewer or smaller frames"
+            f"memory ran out ({_first_line(error)}): give the task more memory, or fewer or "
+            "smaller frames"
         )
     full_disk = isinstance(error, OSError) and (
         error.errno in {errno.ENOSPC, errno.EDQUOT}
@@ -86,34 +91,14 @@ _SAID_OF_DEVICE_MEMORY = (
     "MPS backend out of memory",
 )
 """What torch says where a device's memory ran out; only its allocator has a class for it."""
-_DEVICE_TOTAL = re.compile(r"GPU (?P<index>\d+) has a total capacity of (?P<total>[\d.]+ \w+)")
-_LOWER = (
-    "lower batch_size or length_px, let fewer workers share one GPU, or take a GPU with more memory"
-)
-
-
-def _device_memory_ran_out(error: BaseException) -> ResourceExhausted | None:
-    """Say which device's memory ran out, and how much it has where torch tells."""
-    text, kind = str(error), type(error)
-    of_torch = (kind.__module__, kind.__name__) == ("torch", "OutOfMemoryError")
-    if not of_torch and not any(said in text for said in _SAID_OF_DEVICE_MEMORY):
-        return None
-    found = _DEVICE_TOTAL.search(text)
-    name = _gpu_name(int(found["index"]) if found else 0)
-    memory = f" ({found['total']})" if found else ""
-    return ResourceExhausted(f"the memory of {name}{memory} ran out: {_LOWER}")
-
-
-def _gpu_name(index: int) -> str:
-    """Name of a GPU, by the torch that has just been computing on it."""
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_initialized():
-        return "the GPU"
-    return f"the GPU {torch.cuda.get_device_name(index)}"
 
 
 _OF_CODE = (AssertionError, AttributeError, IndexError, TypeError)
 """What they say is of a library's code, and no help to who reads it."""
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
 def said_by(error: BaseException) -> str:

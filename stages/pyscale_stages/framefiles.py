@@ -57,21 +57,18 @@ def refuse_several_stems(folder: Path, files: Sequence[Path]) -> None:
     for file in files:
         stems.setdefault(re.sub(r"\d+", "#", file.stem.lower()), file)
     if len(stems) > 1:
-        names = " and ".join(file.name for file in list(stems.values())[:2])
-        raise BadInput(
-            f"{folder} holds files of {len(stems)} kinds of names, like {names}: choose those of "
-            f"one movie by --pattern, as in --pattern '{_starts_as(files[0])}', or all by "
-            "--pattern '*'"
-        )
-    place = _place_beside_frames(files)
-    if place is not None:
+        other, pattern = list(stems.values())[1], _starts_as(files[0])
+    elif (place := _place_beside_frames(files)) is not None:
         first = _numbers(files[0])[place]
         other = next(file for file in files if _numbers(file)[place] != first)
-        raise BadInput(
-            f"the names in {folder} count two things, like {files[0].name} and {other.name}: "
-            "choose the files of one movie by --pattern, as in --pattern "
-            f"'{_of_same_number(files[0], place)}', or all by --pattern '*'"
-        )
+        pattern = _of_same_number(files[0], place)
+    else:
+        return
+    raise BadInput(
+        f"the names in {folder} are those of more than one movie, like {files[0].name} and "
+        f"{other.name}: choose the files of one by --pattern, as in --pattern '{pattern}', or all "
+        "by --pattern '*'"
+    )
 
 
 def gaps_in(files: Sequence[Path]) -> tuple[int, ...]:

@@ -20,13 +20,12 @@ from pyscale_stages.framefiles import (
     how_to_convert,
     refuse_several_stems,
 )
+from pyscale_stages.imagefiles import StillImage, TiffFrames, refuse_empty
 from pyscale_stages.inventory import Inventory
 from pyscale_stages.layout import Contents, Layout, Reader, WrongAxes, layout_of
 from pyscale_stages.layout import Pixels as Pixels  # noqa: PLC0414 - what stages import from here
 from pyscale_stages.omezarr import ZarrImage, is_zarr
 from pyscale_stages.reading import Reading
-from pyscale_stages.stillimages import StillImage
-from pyscale_stages.tiffs import TiffFrames, refuse_empty
 from pyscale_stages.wording import plural
 
 BLOCK_BYTES = 64 * 2**20

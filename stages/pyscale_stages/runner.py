@@ -31,10 +31,10 @@ from pyscale_stages.measure import pagecache, stamp
 from pyscale_stages.measure.binding import CAN_BIND, NOT_BOUND
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.measure.usage import UsageMeter
+from pyscale_stages.measured import Warned
 from pyscale_stages.record import Sample
 from pyscale_stages.residency import InputCache, Residency
 from pyscale_stages.task import Task
-from pyscale_stages.warned import Warned
 from pyscale_stages.wording import first_problem
 
 CORE_PACKAGES = ("numpy", "polars", "pydantic", "tifffile")

@@ -18,11 +18,10 @@ from pyscale_stages.contract import AnySample, Phase, Stage, StageParams, TaskSp
 from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.measure.spans import SpanRecorder
-from pyscale_stages.measured import Measured
+from pyscale_stages.measured import UNSORTED, Measured, Warned
 from pyscale_stages.movie import AS_IT_IS, Movie, Pixels
 from pyscale_stages.record import Sample
 from pyscale_stages.validarea import beside, refuse_other
-from pyscale_stages.warned import UNSORTED, Warned
 from pyscale_stages.wording import plural
 
 Item = TypeVar("Item")

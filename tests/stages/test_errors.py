@@ -42,27 +42,16 @@ def translated(error):
     return str(found)
 
 
-@pytest.fixture
-def on_a_gpu(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
-    names = {0: "NVIDIA RTX 4070", 1: "NVIDIA A100"}
-    monkeypatch.setattr(torch.cuda, "get_device_name", names.__getitem__)
-
-
-def test_a_gpu_that_is_too_small_is_named_with_what_to_lower(on_a_gpu):
+def test_a_gpu_that_is_too_small_is_told_with_what_to_lower():
     for error in (
         torch.OutOfMemoryError(CUDA_SAID),
-        torch.OutOfMemoryError(CUDA_SAID.replace("GPU 0", "GPU 1")),
+        torch.OutOfMemoryError("Out of memory."),
         # Memory can run out below torch too.
         torch.AcceleratorError("CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation'"),
         RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+        RuntimeError(MPS_SAID),
     ):
         assert_held(translated(error))
-
-
-def test_a_gpu_that_tells_neither_name_nor_size_and_one_of_apple_run_out_of_memory_too():
-    assert_held(translated(torch.OutOfMemoryError("Out of memory.")))
-    assert_held(translated(RuntimeError(MPS_SAID)))
 
 
 def test_memory_of_the_machine_is_not_taken_for_that_of_a_gpu():

@@ -54,7 +54,6 @@ def loaded_by(tmp_path, stage, verb, inputs, **params):
         ("register_denoise", "check", {"backend": "fft"}, OF_ANTS | {"pywt", "scipy", "skimage"}),
         ("contact", "run", {}, {"pyclesperanto", "pandas"}),
         ("track", "run", {"backend": "sparse"}, OF_LAPTRACK),
-        ("track", "run", {"backend": "overlap"}, OF_LAPTRACK | {"scipy"}),
         ("track", "merge", {}, OF_LAPTRACK | {"scipy"}),
         ("track", "check", {}, OF_LAPTRACK | {"scipy"}),
     ],

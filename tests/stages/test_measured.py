@@ -1,8 +1,15 @@
 """What a line tells that names a number, and what one is told that does not."""
 
-import pytest
+import time
 
-from pyscale_stages.measured import Measured, read_measured
+import pytest
+from pydantic import ValidationError
+
+from pyscale_stages.contract import TaskSpec
+from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.measured import Measured, Warned, read_measured
+from pyscale_stages.registry import load_stage
+from pyscale_stages.task import Task
 from refusals import refused
 
 
@@ -31,3 +38,48 @@ def test_a_number_is_read_with_what_is_said_of_it(line, told):
 def test_what_names_no_number_is_told_why(line):
     with refused(ValueError):
         read_measured(line)
+
+
+LEFT = "were not moved"
+
+
+def left(concerned, seen, **more):
+    return Warned(code="unregistered-frames", text=LEFT, concerned=concerned, seen=seen, **more)
+
+
+def test_counts_of_windows_add_up_and_no_more_than_there_is_can_be_concerned():
+    both = left(30, 40) + left(7, 8)
+    assert both.sentence == f"37 of 48 frames {LEFT}"
+    with pytest.raises(ValidationError, match="concerns 3 of 2 frames"):
+        left(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("warning", "is_said"),
+    [
+        (left(1, 10), True),
+        (left(0, 10), False),
+        (left(5, 10, above=0.5), False),
+        (left(6, 10, above=0.5), True),
+        (left(0, 0), False),
+        (left(1, 9, above=0.05, fewest=10), False),
+        (left(10, 20, above=0.05, fewest=10), True),
+        (Warned(text="the disk is slow"), True),
+    ],
+)
+def test_a_warning_is_said_where_it_concerns_enough(warning, is_said):
+    assert warning.is_said == is_said
+
+
+def test_a_task_says_at_once_what_is_worth_it(capsys):
+    stage = load_stage("contact")
+    spec = TaskSpec(stage=stage.name, inputs=())
+    task = Task(stage, spec, stage.params(), SpanRecorder(time.monotonic()))
+    task.warn("the disk is slow", "slow-disk")
+    task.warn_of(left(0, 4))
+    task.warn_of(left(2, 4))
+    assert capsys.readouterr().err == (
+        f"warning: the disk is slow\nwarning: 2 of 4 frames {LEFT}\n"
+    )
+    codes = [warning.code for warning in task.warned]
+    assert codes == ["slow-disk", *["unregistered-frames"] * 2]

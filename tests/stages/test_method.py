@@ -33,7 +33,6 @@ def test_a_stage_names_its_algorithm_with_the_version():
         ("contact", {"backend": "opencl"}),
         ("track", {}),
         ("track", {"backend": "sparse"}),
-        ("track", {"backend": "overlap"}),
         ("track", {"backend": "trackmate"}),
         ("loader", {}),
         ("loader", {"reader": "openslide"}),

@@ -10,7 +10,7 @@ import polars as pl
 from pydantic import Field
 
 from pyscale_stages.contract import Record
-from pyscale_stages.warned import Warned
+from pyscale_stages.measured import Warned
 
 
 class CodeWarning(Record):

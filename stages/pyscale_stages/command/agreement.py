@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pyscale_stages.command.calling import execute, written_movie
+from pyscale_stages.command.joining import read_table
 from pyscale_stages.command.params import CHECKS, CommandParams
-from pyscale_stages.command.tables import read_table
 from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
-from pyscale_stages.truth.matching import AGREEMENT_IOU, match_cells, summed
+from pyscale_stages.truth.cells import AGREEMENT_IOU, match_cells, summed
 from pyscale_stages.windows import folders_to_check, same_bytes
 
 if TYPE_CHECKING:

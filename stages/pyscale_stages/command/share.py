@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pyscale_stages.command.joining import TILES_FOLDER, cut_frames, cut_tile, tiles_of
 from pyscale_stages.command.params import CommandParams
-from pyscale_stages.command.tiles import TILES_FOLDER, cut_frames, cut_tile, tiles_of
 from pyscale_stages.errors import BadInput
 from pyscale_stages.framefiles import files_in
 from pyscale_stages.movie import AS_IT_IS, Movie

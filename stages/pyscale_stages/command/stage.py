@@ -18,20 +18,20 @@ from pyscale_stages.command.calling import (
     warn_of_nothing_read,
     written_movie,
 )
-from pyscale_stages.command.environment import versions_of
-from pyscale_stages.command.needs import NEEDS
-from pyscale_stages.command.params import CommandParams, method, sharing
-from pyscale_stages.command.process import await_others
-from pyscale_stages.command.share import share_of
-from pyscale_stages.command.tables import appended, write_table
-from pyscale_stages.command.tiles import (
+from pyscale_stages.command.environment import NEEDS, versions_of
+from pyscale_stages.command.joining import (
     TILES_FOLDER,
+    appended,
     join_frames,
     join_tiles,
     keep_shape,
     kept_shape,
     tiles_of,
+    write_table,
 )
+from pyscale_stages.command.params import CommandParams, method, sharing
+from pyscale_stages.command.process import await_others
+from pyscale_stages.command.share import share_of
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.ranks.meeting import met

@@ -2,19 +2,78 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
 from pyscale_stages.contact import pixels
 from pyscale_stages.contact.agreement import check
 from pyscale_stages.contact.labels import DenseLabels, densify, open_labels, pieces, read_labels
-from pyscale_stages.contact.needs import NEEDS
-from pyscale_stages.contact.params import ContactParams, method
-from pyscale_stages.contact.pixels import LARGEST_CAPACITY
+from pyscale_stages.contact.pixels import HOW_TO_GET, LARGEST_CAPACITY
 from pyscale_stages.contact.tables import Tables, frame_tables, joined, merge, write
-from pyscale_stages.contract import Resources, Slot, Stage
-from pyscale_stages.declaration import Image
-from pyscale_stages.errors import BadInput
+from pyscale_stages.contract import Device, Method, Resources, Slot, Stage, StageParams
+from pyscale_stages.declaration import Image, Needs
+from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.libraries import OF_EXTRA, SCIPY, ZARR
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
+
+
+class ContactParams(StageParams):
+    """How contacts are measured."""
+
+    backend: Literal["auto", "numpy", "opencl"] = Field(
+        "auto",
+        description="What measures pixels: NumPy, or pyclesperanto on OpenCL; 'auto' is NumPy on a "
+        "processor, which needs no kernels to be built, and OpenCL on a GPU",
+    )
+
+    def uses_opencl(self, device: Device) -> bool:
+        """Whether pixels are measured by OpenCL on this kind of device; NumPy has only the CPU."""
+        if self.backend == "numpy" and device != "cpu":
+            raise BadInput(f"backend numpy does not run on {device}: use --device cpu")
+        return self.backend == "opencl" or (self.backend == "auto" and device != "cpu")
+
+
+def method(params: ContactParams, device: Device) -> Method:
+    """What measures the pixels."""
+    if not params.uses_opencl(device):
+        return Method("NumPy", "touching pixels", versioned="numpy", packages=("numpy", "scipy"))
+    return Method(
+        "pyclesperanto",
+        versioned="pyclesperanto",
+        packages=("pyclesperanto",),
+        cites=("haase2020",),
+    )
+
+
+_ASK_PLATFORMS = """
+import ctypes, sys
+number = ctypes.c_uint(0)
+code = ctypes.CDLL(sys.argv[1]).clGetPlatformIDs(0, None, ctypes.byref(number))
+print(number.value if code == 0 else 0)
+"""
+
+
+def _look(params: ContactParams, device: Device, here: bool) -> None:
+    """Count OpenCL's platforms by the loader that pyclesperanto brings."""
+    if not here or not params.uses_opencl(device):
+        return
+    spec = find_spec("pyclesperanto_opencl")
+    if spec is None or spec.origin is None:
+        return  # Another backend, or another way of packing it: the stage itself will say.
+    libraries = Path(spec.origin).parent.with_name("pyclesperanto_opencl.libs")
+    loaders = sorted(libraries.glob("libOpenCL*"))
+    if not loaders:
+        return
+    asked = [sys.executable, "-S", "-c", _ASK_PLATFORMS, str(loaders[0])]
+    told = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if told.stdout.strip() == "0":
+        raise MissingPart(f"no OpenCL device found on this machine: {HOW_TO_GET[device]}")
 
 
 def run(task: Task[ContactParams]) -> None:
@@ -41,13 +100,11 @@ def _load(task: Task[ContactParams]) -> None:
         import tifffile  # noqa: F401
 
         if on_device:
-            if task.params.kernel_cache == "none":
-                pixels.keep_no_kernels()
+            pixels.keep_no_kernels()
             pixels.import_pyclesperanto()
     if on_device:
         with task.span("model_load"):
             task.versions |= pixels.select_device(task.spec.device)
-            task.versions["kernel_cache"] = task.params.kernel_cache
 
 
 def _measured(
@@ -141,6 +198,11 @@ STAGE = Stage(
     ),
     modules=("scipy.spatial.distance", "polars"),
     folders=("truth",),
-    needs=NEEDS,
+    needs=Needs(
+        of_choice={("backend", "opencl"): (("pyclesperanto", "scipy"), "contact")},
+        deciding=("backend",),
+        look=_look,
+        try_out=lambda trying: trying.small(objects=2),
+    ),
     judged_by="labels",
 )

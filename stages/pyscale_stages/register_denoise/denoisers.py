@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pyscale_stages.measured import Warned
 from pyscale_stages.register_denoise.frames import FloatImage
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
-from pyscale_stages.warned import Warned
 
 BINS = 40
 MIN_BLOCKS = 64

@@ -14,7 +14,7 @@ from pyscale_stages.segment.labels import Crop, open_labels
 from pyscale_stages.segment.models import Labels
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task
-from pyscale_stages.truth.matching import AGREEMENT_IOU, Matches, match_cells, summed
+from pyscale_stages.truth.cells import AGREEMENT_IOU, Matches, match_cells, summed
 from pyscale_stages.windows import common_window, folders_to_check, same_bytes
 
 TOLERANCE = 0.99

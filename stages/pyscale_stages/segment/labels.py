@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +10,17 @@ import numpy as np
 from pyscale_stages.errors import BadInput
 from pyscale_stages.framefiles import ENDINGS
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.moviewriter import PackedFrames, stored_pages, write_pages
+from pyscale_stages.moviewriter import (
+    PackedFrames,
+    open_written,
+    write_chunks,
+    written_in,
+)
 from pyscale_stages.segment.models import Labels
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task
 from pyscale_stages.windows import read_window
 from pyscale_stages.wording import plural
-from pyscale_stages.zarrwriter import open_written, write_chunks, written_in
 
 LABELS = "labels"
 """Name of the output, without the ending of its format."""
@@ -61,21 +64,6 @@ def write_labels(
     # Windows of one movie are chunks of one array, so that all have the larger type.
     with task.writing_folder(f"{LABELS}{ENDINGS['ome-zarr']}") as path:
         write_chunks(path, stack.images(), (n_frames, *stack.shape_yx), np.uint32, window[0])
-
-
-def write_joined(path: Path, movies: Sequence[Movie]) -> None:
-    """Write the label images of windows of one movie, one after the other."""
-    pages = stored_pages(movies)
-    if pages is not None:
-        shape = (sum(movie.n_frames for movie in movies), *movies[0].shape_yx)
-        write_pages(path, pages, shape, movies[0].dtype)
-        return
-    # Where one window has more cells than uint16 can number, the others are widened.
-    stack = LabelStack()
-    for movie in movies:
-        for frame in movie.frames(0, movie.n_frames, channel=0):
-            stack.add(frame)
-    stack.write(path)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
@@ -21,13 +21,14 @@ from pyscale_stages.contract import Surroundings
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.spans import CONTAINER_VARIABLE
-from pyscale_stages.movie import Pixels
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams, embedded_model
 from pyscale_stages.torchdevice import make_torchvision_importable, read_weights
 from pyscale_stages.wording import did_you_mean
 
 if TYPE_CHECKING:
     import torch
+
+    from pyscale_stages.segment.networks import Segmenter
 
 Labels = npt.NDArray[Any]
 State = dict[str, "torch.Tensor"]
@@ -38,26 +39,6 @@ CELLPOSE_OF_MODEL = {EMBEDDED_MODEL: 3, "cyto3": 3, "cpsam": 4, "cpsam_v2": 4}
 EXTRA_OF_CELLPOSE = {3: "segment", 4: "segment_cellpose4"}
 IMAGE_OF_CELLPOSE = {3: "segment_cellpose3", 4: "segment"}
 MODEL_FOLDER_VARIABLE = "CELLPOSE_LOCAL_MODELS_PATH"
-
-
-class Segmenter(Protocol):
-    """A loaded model that labels the cells of one frame."""
-
-    tile_px: int
-    """Side of the tiles that the network sees; a smaller frame is padded."""
-    trained_diameter_px: float | None
-    """Diameter of the objects that it was trained on; None where these were of many sizes."""
-    estimated_diameter_px: float | None
-    """Diameter that it estimated in the last call; None where it estimated none."""
-
-    def segment(self, frame: Pixels, params: SegmentParams, limits: Limits | None = None) -> Labels:
-        """Label a frame.
-
-        `frame`: one channel, shape (Y, X). `limits`: values that become 0 and 1; None takes the
-        frame's own percentiles, where it is scaled. Returns: shape (Y, X), uint16 or uint32; 0 is
-        background, cells are 1 to their number.
-        """
-        ...
 
 
 @dataclass(frozen=True)

@@ -42,12 +42,25 @@ OTHER_TILE_PX_4 = 384
 """The same of Cellpose 4, by the network's encoder."""
 
 
-class _Segmenter:
-    """A network of Cellpose with its weights on a device."""
+class Segmenter:
+    """A network of Cellpose with its weights on a device, which labels the cells of one frame."""
 
     model: Any
+    tile_px: int
+    """Side of the tiles that the network sees; a smaller frame is padded."""
     trained_diameter_px: float | None = None
+    """Diameter of the objects that it was trained on; None where these were of many sizes."""
     estimated_diameter_px: float | None = None
+    """Diameter that it estimated in the last call; None where it estimated none."""
+
+    def segment(self, frame: Pixels, params: SegmentParams, limits: Limits | None = None) -> Labels:
+        """Label a frame.
+
+        `frame`: one channel, shape (Y, X). `limits`: values that become 0 and 1; None takes the
+        frame's own percentiles, where it is scaled. Returns: shape (Y, X), uint16 or uint32; 0 is
+        background, cells are 1 to their number.
+        """
+        raise NotImplementedError
 
     def _labels(
         self, frame: Pixels, params: SegmentParams, diameter_px: float | None, **options: Any
@@ -67,7 +80,7 @@ class _Segmenter:
         return params.batch_size or (1 if self.model.device.type == "cpu" else 8)
 
 
-class Cellpose3Segmenter(_Segmenter):
+class Cellpose3Segmenter(Segmenter):
     """A network of Cellpose 3."""
 
     tile_px = TILE_PX_3
@@ -109,7 +122,7 @@ class Cellpose3Segmenter(_Segmenter):
         return self._labels(frame, params, diameter_px, bsize=tile_px, **seen)
 
 
-class Cellpose4Segmenter(_Segmenter):
+class Cellpose4Segmenter(Segmenter):
     """A network of Cellpose 4, in bfloat16 as is its default."""
 
     def __init__(self, weights: Path, device: torch.device) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pyscale_stages.contract import Resources, Slot, Stage
-from pyscale_stages.declaration import Image
+from pyscale_stages.declaration import Image, Needs
 from pyscale_stages.errors import BadInput
 from pyscale_stages.framefiles import ENDINGS
+from pyscale_stages.hashing import sha256_of
 from pyscale_stages.libraries import OF_EXTRA, SCIPY, TORCH, ZARR
 from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.moviewriter import link_chunks, write_joined
 from pyscale_stages.registry import later
 from pyscale_stages.segment import models
 from pyscale_stages.segment.calls import ModelCalls
@@ -22,16 +27,52 @@ from pyscale_stages.segment.labels import (
     LabelStack,
     centre_crop,
     open_labels,
-    write_joined,
     write_labels,
 )
 from pyscale_stages.segment.models import CELLPOSE_OF_MODEL, Limits
-from pyscale_stages.segment.needs import NEEDS
 from pyscale_stages.segment.params import SegmentParams, method
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Call
 from pyscale_stages.windows import ordered_windows
-from pyscale_stages.zarrwriter import link_chunks
+
+if TYPE_CHECKING:
+    from pyscale_stages.trying import Trying
+
+
+def _look(params: SegmentParams, _device: str, _here: bool) -> None:
+    """Look for the weights."""
+    models.find_model(params)
+
+
+def _try_out(trying: Trying) -> None:
+    """Hash the weights, and segment two small frames."""
+    trying.step("find the weights")
+    params, cellpose = trying.params, models.installed_cellpose()
+    needed = models.CELLPOSE_OF_MODEL.get(params.model, cellpose)
+    models.refuse_other_version(params.model, needed, cellpose)
+    _weights(trying, models.find_weights(params.model))
+    # No square of a real frame fits into a small one; that is the movie's affair.
+    trying.small(length_px=None, channel=0)
+
+
+def _weights(trying: Trying, path: Path) -> None:
+    """Hash the weights and hold them to what was recorded when they were trained."""
+    sha256 = sha256_of(path)
+    record = path.with_suffix(".json")
+    recorded = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+    expected = recorded.get("weights_sha256")
+    if expected not in {None, sha256}:
+        trying.problem(
+            "weights",
+            f"the weights {path} differ from those that {record.name} records: sha256 is "
+            f"{sha256[:12]}…, expected {expected[:12]}…",
+            "install pyscale again",
+        )
+        return
+    held = ", as recorded" if expected else ""
+    said = f"{path.name} ({path.stat().st_size / 2**20:.1f} MiB), sha256 {sha256[:12]}…"
+    trying.ok("weights", f"{said}{held}; nothing is fetched")
+
 
 FLOAT_BYTES = 4
 FLOATS_OF_DYNAMICS = 9
@@ -110,7 +151,8 @@ def merge(task: Task[SegmentParams]) -> None:
             link_chunks(path, [movie.path for movie in movies])
     else:
         with task.writing(LABELS_FILE) as path:
-            write_joined(path, movies)
+            # Where one window has more cells than uint16 can number, the others are widened.
+            write_joined(path, movies, LabelStack())
     task.write_whole(windows[0][1])
 
 
@@ -182,6 +224,10 @@ STAGE = Stage(
     },
     image_name=models.image_of,
     surroundings=models.surroundings,
-    needs=NEEDS,
+    needs=Needs(
+        deciding=("model", "estimate_diameter"),
+        look=_look,
+        try_out=_try_out,
+    ),
     judged_by="labels",
 )

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.synth.cells import Cells
+from pyscale_stages.synth.cells import Cells, Coverage, Labels
 from pyscale_stages.synth.params import SynthParams, random_stream
-from pyscale_stages.synth.shapes import Coverage, Labels
 
 TEXTURE_SIDE = 256
 TEXTURE_STEPS_PER_PX = 2

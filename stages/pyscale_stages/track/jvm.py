@@ -1,4 +1,4 @@
-"""The Java virtual machine that TrackMate runs in."""
+"""The Java virtual machine that TrackMate runs in, and what tracking needs of this machine."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyscale_stages.contract import Surroundings
+from pyscale_stages.declaration import Needs
 from pyscale_stages.errors import MissingPart, ResourceExhausted
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.cgroups import limits
 from pyscale_stages.track.params import TrackParams
+
+if TYPE_CHECKING:
+    from pyscale_stages.trying import Trying
+
 
 MAVEN_COORDINATES = ("net.imagej:imagej:2.16.0", "sc.fiji:TrackMate:7.14.0")
 JARS_VARIABLE = "PYSCALE_TRACKMATE_JARS"
@@ -225,3 +230,55 @@ def _start_from_maven() -> None:
             f"({type(error).__name__}): connect to the network once, or name a Fiji folder as "
             f"trackmate_jars or in {JARS_VARIABLE}"
         ) from error
+
+
+def look(params: TrackParams, _device: str, here: bool) -> None:
+    """Look for the jars, and for Java where it will run."""
+    if params.backend != "trackmate":
+        return
+    jars = jars_folder(params.trackmate_jars, os.environ)
+    if jars is not None:
+        trackmate_jars(jars)
+    if here:
+        configure(from_maven=False, threads=1, heap_mib=None)
+
+
+def try_out(trying: Trying) -> None:
+    """Track two cells; Maven is not asked, because runs must not need it."""
+    jars = jars_folder(trying.params.trackmate_jars, os.environ)
+    if trying.params.backend == "trackmate" and jars is None:
+        trying.step("find Java")
+        configure(from_maven=False, threads=trying.threads, heap_mib=None)
+        _maven_cache(trying)
+        return
+    trying.small(objects=4)
+
+
+def _maven_cache(trying: Trying) -> None:
+    artefacts = [coordinate.split(":") for coordinate in MAVEN_COORDINATES]
+    cache = Path.home() / ".m2" / "repository"
+    absent = [
+        ":".join((group, name, version))
+        for group, name, version in artefacts
+        if not (cache / group.replace(".", "/") / name / version).is_dir()
+    ]
+    if absent:
+        trying.problem(
+            "jars",
+            "TrackMate's jars are neither configured nor in Maven's cache "
+            f"({', '.join(absent)}), so a measured task would fetch them",
+            f"name a Fiji folder in {JARS_VARIABLE}, or run the stage once with network access",
+        )
+    else:
+        trying.ok("jars", f"Maven's cache has {' and '.join(MAVEN_COORDINATES)}")
+
+
+NEEDS = Needs(
+    of_choice={
+        ("backend", "trackmate"): (("jpype", "scyjava"), "track_trackmate"),
+        ("backend", "sparse"): (("scipy.sparse.csgraph", "polars"), "track"),
+    },
+    deciding=("backend", "trackmate_jars", "trackmate_heap_mib"),
+    look=look,
+    try_out=try_out,
+)

@@ -8,25 +8,26 @@ from pyscale_stages.contract import Slot, Stage
 from pyscale_stages.declaration import Image
 from pyscale_stages.errors import BadInput
 from pyscale_stages.libraries import OF_EXTRA, SCIPY, ZARR
+from pyscale_stages.measured import Warned
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
-from pyscale_stages.track import jvm, laptrack_backend, sparse_backend, trackmate_backend
+from pyscale_stages.track import jvm, linking, trackmate_backend
 from pyscale_stages.track.agreement import check
 from pyscale_stages.track.detections import Detections, detect, joined
 from pyscale_stages.track.distances import distances_of, link_warnings
 from pyscale_stages.track.exports import export_csv, export_ctc, export_trackmate
+from pyscale_stages.track.jvm import NEEDS
 from pyscale_stages.track.lineage import (
+    NO_LINKS,
     TRACKS_FILE,
     copy_distances,
+    stitch,
     tracks_of,
+    without_forks,
     write_distances,
     write_tracks,
 )
-from pyscale_stages.track.needs import NEEDS
-from pyscale_stages.track.overlap_backend import OverlapLinker
 from pyscale_stages.track.params import TrackParams, method
-from pyscale_stages.track.stitch import stitch, without_forks
-from pyscale_stages.warned import Warned
 from pyscale_stages.windows import ordered_windows
 
 
@@ -38,38 +39,33 @@ def run(task: Task[TrackParams]) -> None:
         start, stop = task.window(labels)
     first = max(0, start - params.context_frames)
     end = min(labels.n_frames, stop + params.context_frames)
-    # Cells are linked by overlap while their labels are read, without distances.
-    by_overlap = params.backend == "overlap"
-    overlaps = OverlapLinker(params)
-    detections = _detect(task, labels, (first, end), overlaps if by_overlap else None)
+    detections = _detect(task, labels, (first, end))
     cells = int(detections.within(start, stop).sum())
     if cells == 0:
         task.say_empty([labels], (start, stop))
     distances = None
-    if len(detections) and not by_overlap:
+    if len(detections):
         with task.span("read"):
             distances = distances_of(labels, params)
     if params.backend == "laptrack" and len(detections):
-        laptrack_backend.refuse_beyond_memory(detections)
-        long_time = laptrack_backend.long_time(detections)
-        if long_time is not None:
-            task.warn(long_time, "long-tracking")
+        linking.refuse_beyond_memory(detections)
     _load(task)
     with task.span("compute"):
         if distances is None:
-            links = overlaps.links
+            links = NO_LINKS
         elif params.backend == "laptrack":
-            links = laptrack_backend.link(detections, first, end, params, distances)
+            links = linking.link_by_laptrack(detections, first, end, params, distances)
         elif params.backend == "sparse":
-            links = sparse_backend.link(detections, params, distances)
+            links = linking.link_sparsely(detections, params, distances)
         else:
             links = trackmate_backend.link(
                 detections, first, end, params, distances, threads=task.spec.threads
             )
             task.versions |= jvm.versions()
         tracks = tracks_of(detections, links)
-    for warning in link_warnings(detections, links, distances):
-        task.warn_of(warning)
+    if distances is not None:
+        for warning in link_warnings(detections, links, distances):
+            task.warn_of(warning)
     if params.backend == "trackmate":
         task.warn_of(trackmate_backend.lone_cells(detections, links))
     task.count(frames=stop - start, objects=cells)
@@ -108,9 +104,7 @@ def merge(task: Task[TrackParams]) -> None:
     task.write_whole(windows[0][1])
 
 
-def _detect(
-    task: Task, labels: Movie, frames: tuple[int, int], overlaps: OverlapLinker | None
-) -> Detections:
+def _detect(task: Task, labels: Movie, frames: tuple[int, int]) -> Detections:
     """Centroids of every frame, with a bounded number of frames in memory."""
     found = []
     runs = list(labels.blocks(*frames, channel=0))
@@ -118,10 +112,7 @@ def _detect(
         with task.span("read"):
             images = labels.read(low, high, channel=0)
         with task.span("compute"):
-            for frame, image in enumerate(images, low):
-                found.append(detect(image, frame))
-                if overlaps is not None:
-                    overlaps.add(image, found[-1])
+            found += [detect(image, frame) for frame, image in enumerate(images, low)]
     return joined(found)
 
 
@@ -135,7 +126,7 @@ def _load(task: Task[TrackParams]) -> None:
         if params.backend == "laptrack":
             import laptrack  # noqa: F401 - as above
         elif params.backend == "sparse":
-            sparse_backend.import_libraries()
+            linking.import_scipy()
         elif params.backend == "trackmate" and not jvm.is_running():
             heap_mib = jvm.fitting_heap_mib(params.trackmate_heap_mib, os.environ)
             jvm.configure(from_maven=jars is None, threads=task.spec.threads, heap_mib=heap_mib)
@@ -151,17 +142,15 @@ def image_of(params: TrackParams) -> str:
 
 STAGE = Stage(
     name="track",
-    summary="cells linked over time: laptrack or its steps by SciPy, by overlap, or TrackMate",
+    summary="cells linked over time: laptrack or its steps by SciPy, or TrackMate",
     params=TrackParams,
     inputs=(Slot("labels", "label movie: OME-TIFF (TYX), or a folder of TIFF label frames"),),
     output=TRACKS_FILE,
     packages=("laptrack", "scipy", "networkx", "pandas", "jpype1"),
     determinism=(
         "same bytes for the same labels and versions; merged windows give the whole movie's "
-        "links: always with the backend overlap, where a link depends only on the frames it "
-        "spans; with laptrack and sparse except for chains of competing gaps longer than "
-        "overlap_frames; TrackMate's gap costs depend on all cells of a window, so its merged "
-        "links must be checked"
+        "links, except for chains of competing gaps longer than overlap_frames; TrackMate's gap "
+        "costs depend on all cells of a window, so its merged links must be checked"
     ),
     run=run,
     merge=merge,

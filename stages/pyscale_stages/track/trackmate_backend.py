@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.measured import Warned
 from pyscale_stages.track import jvm
 from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.distances import FEWEST_LINKS, Distances
-from pyscale_stages.track.lineage import NO_LINKS, by_later
+from pyscale_stages.track.lineage import by_later
 from pyscale_stages.track.params import TrackParams
-from pyscale_stages.warned import Warned
 
 SPOT_RADIUS_PX = 5.0
 """Shown by TrackMate's viewers only: the tracker uses centroids."""
@@ -71,8 +71,6 @@ def link(
     threads: int,
 ) -> Ints:
     """Link the detections of a window, in the Java machine that `jvm.start` has started."""
-    if len(detections) == 0:
-        return NO_LINKS
     with jvm.errors_in_words():
         settings = _settings(stop - start, params, distances)
         return _tracked(detections, range(start, stop), settings, threads)

@@ -6,7 +6,7 @@ import pytest
 
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.warned import stage_warnings
-from pyscale_stages.warned import Warned
+from pyscale_stages.measured import Warned
 
 LEFT = Warned(code="unregistered-frames", text="were not moved", doubts_result=True)
 SLOW = Warned(code="slow-disk", text="the disk is slow")

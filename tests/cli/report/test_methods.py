@@ -18,7 +18,7 @@ CHOICES = {
         {"backend": "fft"},
     ],
     "segment": [{"model": "cyto3"}, {"model": "cpsam"}, {"model": "mine"}],
-    "track": [{"backend": "overlap"}, {"backend": "trackmate"}],
+    "track": [{"backend": "sparse"}, {"backend": "trackmate"}],
     "loader": [{"reader": reader} for reader in ("tifffile", "openslide", "tiffslide", "zarr")],
     "reconstruct": [{"problem": "tomography_3d", "projector": "astra"}],
 }

@@ -11,7 +11,7 @@ from pyscale.report.csv import write_csv
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.sentences import warnings
-from pyscale_stages.warned import Warned
+from pyscale_stages.measured import Warned
 
 LEFT = Warned(
     code="unregistered-frames",

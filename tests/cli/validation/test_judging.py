@@ -127,7 +127,7 @@ def test_a_name_that_is_not_there_is_answered_with_those_that_are():
 
 def test_the_suite_passes_as_it_is_and_with_what_decides_no_result(plan, make_of):
     refuse_other_work(plan(workers=(1, 2)))
-    chosen = {"contact": {"kernel_cache": "user"}, "segment": {"calls": 2}}
+    chosen = {"segment": {"calls": 2}}
     refuse_other_work(plan(stages=chosen, repeats=6, cpus_per_worker=2))
     # One that expects nothing may have any parameter.
     changed = {"segment": {"flow_threshold": 0.9}}

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from pyscale_stages.command import environment as environments
-from pyscale_stages.command.environment import environment_of, found_program, versions_of
-from pyscale_stages.command.needs import look
+from pyscale_stages.command.environment import environment_of, found_program, look, versions_of
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.telling import TOLD_VARIABLE

@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 import tifffile
 
-from pyscale_stages.command.tiles import tiles_of
+from pyscale_stages.command.joining import tiles_of
 from pyscale_stages.windows import read_window
 
 SHAPE = (48, 48)

@@ -76,20 +76,6 @@ def test_a_task_leaves_no_kernels_behind(contact, movie_of, tmp_path):
     assert list(temporary.iterdir()) == []
 
 
-@pytest.mark.usefixtures("opencl")
-def test_more_frames_with_other_numbers_of_cells_build_no_more_kernels(contact, movie_of, tmp_path):
-    movie = movie_of(varied_movie(6))
-    caches = {"HOME": tmp_path, "XDG_CACHE_HOME": tmp_path / ".cache"}
-    params = {"kernel_cache": "user"}
-    built = []
-    for frames in ("0:1", "0:6"):
-        done = contact(movie, tmp_path / frames, "--frames", frames, params=params, **caches)
-        assert done.returncode == 0, done.stderr
-        built.append({path.name for path in tmp_path.rglob("*.bin")})
-    assert len(built[0]) > 0
-    assert built[0] == built[1]
-
-
 def test_frames_of_more_cells_than_a_matrix_holds_are_measured_by_numpy_and_said(
     contact, movie_of, tmp_path
 ):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 
-from pyscale_stages.contact.neighbours import delaunay_edges, nearest
+from pyscale_stages.contact.tables import delaunay_edges, nearest
 
 
 def edges_of(*points):
@@ -58,20 +58,6 @@ def test_every_cell_has_a_neighbour_and_every_edge_two_cells(points):
     assert (edges[:, 0] < edges[:, 1]).all()
     assert len(np.unique(edges, axis=0)) == len(edges)
     assert np.array_equal(np.unique(edges), np.arange(len(points)))
-
-
-def test_the_first_of_equally_near_cells_is_the_nearest_and_without_any_nothing_is():
-    points = np.array([[0.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
-    index, distance = nearest(points, points, same=True)
-    assert index.tolist() == [1, 0, 0]
-    assert distance.tolist() == [2, 2, 2]
-    points = np.array([[4.0, 4.0]])
-    for index, distance in (
-        nearest(points, points, same=True),
-        nearest(points, np.empty((0, 2)), same=False),
-    ):
-        assert index.tolist() == [-1]
-        assert distance.tolist() == [np.inf]
 
 
 @given(

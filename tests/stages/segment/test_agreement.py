@@ -6,7 +6,7 @@ import pytest
 from pyscale_stages.contract import Window
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack
 from pyscale_stages.segment.params import SegmentParams
-from pyscale_stages.truth.matching import Matches, match_cells
+from pyscale_stages.truth.cells import Matches, match_cells
 
 
 def squares(*corners, values=None):

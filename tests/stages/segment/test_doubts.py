@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tifffile
 
-from pyscale_stages.segment.doubts import Doubts
+from pyscale_stages.segment.calls import Doubts
 from pyscale_stages.segment.params import SegmentParams
 
 

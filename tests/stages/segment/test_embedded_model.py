@@ -5,7 +5,7 @@ import torch
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.segment.models import find_size_weights
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams, embedded_model
-from pyscale_stages.truth.matching import match_cells
+from pyscale_stages.truth.cells import match_cells
 from training.examples import HELD_OUT_SEED, held_out_movies, training_movies
 from training.train import TrainingRecord, score
 

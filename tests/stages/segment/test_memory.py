@@ -6,7 +6,6 @@ import numpy as np
 import psutil
 import pytest
 
-from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.layout import Layout
 from pyscale_stages.measure import cgroups
 from pyscale_stages.movie import Movie
@@ -42,15 +41,6 @@ def test_a_frame_larger_than_memory_is_refused_before_the_model_is_looked_for(
     assert error.message.startswith("segmenting 144 x 128 pixels of movie.ome.tif takes at least ")
     assert "\n" not in error.message
     assert not (bench.folder / "out" / "labels.ome.tif").exists()
-
-
-def test_the_middle_of_it_may_fit(frames, monkeypatch):
-    movie = Movie.open(frames)
-    monkeypatch.setattr(cgroups, "usable_bytes", lambda: 128 * 144 * 2 + 64 * 64 * 80)
-    fitting, larger = (stage.least_bytes((side, side), movie, SegmentParams()) for side in (64, 65))
-    cgroups.refuse_beyond_memory(fitting, "segmenting", "take the middle")
-    with pytest.raises(ResourceExhausted):
-        cgroups.refuse_beyond_memory(larger, "segmenting", "take the middle")
 
 
 @pytest.mark.slow

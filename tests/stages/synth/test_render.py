@@ -7,10 +7,9 @@ from scipy import ndimage
 from scipy.optimize import minimize
 
 from atleastone import some
-from pyscale_stages.synth.cells import grown_cells
+from pyscale_stages.synth.cells import MIN_VISIBLE_PX, cover, grown_cells, label_image
 from pyscale_stages.synth.movie import render_examples
 from pyscale_stages.synth.params import SynthParams, drift_path
-from pyscale_stages.synth.shapes import MIN_VISIBLE_PX, cover, label_image
 
 EIGHT_NEIGHBOURS = np.ones((3, 3), bool)
 

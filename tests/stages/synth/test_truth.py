@@ -8,7 +8,6 @@ from scipy import ndimage
 
 from atleastone import some
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
-from pyscale_stages.truth.cells import count_contacts
 
 
 def labels_of(truth):
@@ -44,20 +43,6 @@ def test_contacts_are_those_of_the_label_images_and_no_table_lacks_a_value(any_t
     every_third = table.filter(pl.col("frame") % 3 == 0)
     assert {(f // 3, a, b): n for f, a, b, n in every_third.iter_rows()} == dict(expected)
     assert table.schema == dict.fromkeys(("frame", "label_a", "label_b", "contact_px"), pl.Int32)
-
-
-@pytest.mark.parametrize(
-    ("images", "contacts"),
-    [
-        # An overlapped pixel counts once for itself, and once for each neighbour across.
-        ([[[0, 0, 0], [0, 5, 0], [0, 0, 0]], [[0, 0, 0], [0, 9, 9], [0, 0, 0]]], [[5, 9, 2, 1]]),
-        ([[[1, 0], [0, 2]]], []),
-        ([[[2, 1], [0, 1]]], [[1, 2, 1, 0]]),
-    ],
-    ids=["overlapping cells", "cells that meet at a corner only", "cells side by side"],
-)
-def test_contacts_are_counted_by_pixels(images, contacts):
-    assert count_contacts([np.array(image, np.uint16) for image in images]).tolist() == contacts
 
 
 def test_tracks_are_the_centroids_of_the_label_images(any_truth):

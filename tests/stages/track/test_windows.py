@@ -8,12 +8,12 @@ import pytest
 from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.track.detections import Detections
-from pyscale_stages.track.stitch import Stitched, without_forks
+from pyscale_stages.track.lineage import Stitched, without_forks
 from pyscale_stages.windows import read_window
 from stagetasks import Bench
 
 OUTPUTS = ("tracks.parquet", "splits.parquet", "window.json")
-BACKENDS = ("laptrack", "sparse", "overlap")
+BACKENDS = ("laptrack", "sparse")
 
 
 def tracked(bench, labels, n, **params):

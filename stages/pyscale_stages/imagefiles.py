@@ -1,4 +1,4 @@
-"""TIFF files as images: opened, looked at and read."""
+"""TIFF, PNG and JPEG files as images: opened, looked at and read."""
 
 from __future__ import annotations
 
@@ -250,3 +250,45 @@ def _refuse_beyond_end(path: Path, end: int) -> None:
     size = path.stat().st_size
     if end > size:
         raise ValueError(f"the file ends at byte {size}, its pixels at byte {end}")
+
+
+class StillImage:
+    """A picture, decoded when its size is asked for, as its header tells too little."""
+
+    def __init__(self, path: Path) -> None:
+        self._pixels = decoded(path)
+        colours = self._pixels.ndim == 3
+        self.contents = Contents(
+            title="PNG" if path.suffix.lower() == ".png" else "JPEG",
+            files=(path,),
+            axes="YXS" if colours else "YX",
+            shape=self._pixels.shape,
+            dtype=self._pixels.dtype,
+        )
+
+    def read(
+        self,
+        layout: Layout,
+        frames: Sequence[int],
+        channels: Sequence[int],
+        planes: Sequence[int],
+    ) -> Pixels:
+        """Read the image: axes T, C, Z and its own."""
+        return self._pixels.reshape(len(frames), len(channels), len(planes), *layout.image_shape)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def decoded(path: Path) -> Pixels:
+    """Pixels of a PNG or JPEG file: Y and X, and colours where it has any."""
+    import imagecodecs
+
+    decode = imagecodecs.png_decode if path.suffix.lower() == ".png" else imagecodecs.jpeg8_decode
+    try:
+        return np.asarray(decode(path.read_bytes()))
+    except (OSError, ValueError, RuntimeError) as error:
+        raise BadInput(
+            f"{path} is not a readable {path.suffix[1:].upper()} image: it is damaged; copy it "
+            "again"
+        ) from error

@@ -1,4 +1,4 @@
-"""Parts of a movie that workers share, frames or regions: cut out, and joined to one movie."""
+"""Parts of a movie that workers share, cut out of it, and their outputs joined: images, tables."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.moviewriter import stored_pages, write_pages
+from pyscale_stages.moviewriter import write_joined, write_pages
 from pyscale_stages.wording import plural
+
+if TYPE_CHECKING:
+    import polars as pl
+
 
 TILES_FOLDER = "tiles"
 """Folder of the outputs of single tiles, beside the whole one."""
@@ -102,11 +107,7 @@ def join_frames(movies: Sequence[Movie], whole: Path) -> None:
                 f"{movie.path} and {first.path} cannot be one movie: their channels, size or type "
                 "of pixels differ"
             )
-    decoded = chain.from_iterable(_pages(movie, 0, movie.n_frames) for movie in movies)
-    frames = sum(movie.n_frames for movie in movies)
-    write_pages(
-        whole, stored_pages(movies) or decoded, _shape(first, frames, first.shape_yx), first.dtype
-    )
+    write_joined(whole, movies)
 
 
 def join_tiles(movies: Sequence[Movie], tiles: Sequence[Tile], whole: Path) -> None:
@@ -157,3 +158,57 @@ def _size(region: Region) -> tuple[int, int]:
 
 def _by(size: tuple[int, int]) -> str:
     return " x ".join(map(str, size))
+
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """Read a table that a step wrote."""
+    import polars as pl
+
+    separator = SEPARATORS.get(path.suffix.lower())
+    try:
+        if separator is None:
+            return pl.read_parquet(path)
+        # A number may stand first in the last row alone.
+        return pl.read_csv(path, separator=separator, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        said = str(error).partition("\n")[0]
+        raise BadInput(f"{path} is no table of its ending ({said}): see what wrote it") from error
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a table by the ending of its name."""
+    separator = SEPARATORS.get(path.suffix.lower())
+    if separator is None:
+        table.write_parquet(path)
+    else:
+        table.write_csv(path, separator=separator)
+
+
+def appended(parts: Sequence[tuple[Path, tuple[int, int]]], offset: str | None) -> pl.DataFrame:
+    """Rows of all windows below each other; the column `offset` counts from 0 in each of them."""
+    import polars as pl
+
+    read = [(path, window[0], read_table(path)) for path, window in parts]
+    # A window without objects has no value by which the type of a column could be told.
+    read = [part for part in read if not part[2].is_empty()] or read[:1]
+    moved = []
+    for path, first, table in read:
+        if offset is None or table.is_empty():
+            moved.append(table)
+        elif offset in table.columns and table[offset].dtype.is_numeric():
+            moved.append(table.with_columns(pl.col(offset) + first))
+        else:
+            raise BadInput(
+                f"{path} has no column {offset!r} of numbers: set offset to one that it has"
+            )
+    try:
+        return pl.concat(moved, how="vertical_relaxed")
+    except pl.exceptions.PolarsError as error:
+        said = str(error).partition("\n")[0]
+        raise BadInput(
+            f"the tables of windows have other columns than each other ({said}): write the same "
+            "ones in each"
+        ) from error

@@ -2,13 +2,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.measure import cgroups
-from pyscale_stages.track.detections import Detections
-from pyscale_stages.track.distances import Distances
-from pyscale_stages.track.laptrack_backend import link, long_time, refuse_beyond_memory
+from pyscale_stages.movie import Movie
+from pyscale_stages.track import linking
+from pyscale_stages.track.detections import Detections, detect, joined
+from pyscale_stages.track.distances import Distances, distances_of
 from pyscale_stages.track.lineage import tracks_of
+from pyscale_stages.track.linking import link_by_laptrack, refuse_beyond_memory
 from pyscale_stages.track.params import TrackParams
 from refusals import refused
 
@@ -24,7 +28,7 @@ def detections(cells):
 
 def track_ids(cells, frames, distances=NEAR, **params):
     found = detections(cells)
-    links = link(found, 0, frames, TrackParams.model_validate(params), distances)
+    links = link_by_laptrack(found, 0, frames, TrackParams.model_validate(params), distances)
     return [int(track) for track in tracks_of(found, links).track_id]
 
 
@@ -60,7 +64,9 @@ def test_a_division_is_followed_where_splitting_is_on_as_far_as_its_own_limit(
     cells += [(t, 30.0 + side * (4 + t), 30.0) for t in range(3, 6) for side in (-1, 1)]
     found = detections(cells)
     distances = Distances(15, 15, farthest_px)
-    tracks = tracks_of(found, link(found, 0, 6, TrackParams(splitting=splitting), distances))
+    tracks = tracks_of(
+        found, link_by_laptrack(found, 0, 6, TrackParams(splitting=splitting), distances)
+    )
     assert tracks.splits.tolist() == splits
 
 
@@ -70,11 +76,11 @@ def test_a_move_is_no_division_with_one_daughter(gap_frames):
     assert track_ids(cells, 2, Distances(5, 5, 9), gap_frames=gap_frames) == [1, 2]
 
 
-@pytest.mark.parametrize("frames_with_cells", [[], [0], [3], [0, 6], [2, 3, 6]])
+@pytest.mark.parametrize("frames_with_cells", [[0], [3], [0, 6], [2, 3, 6]])
 def test_frames_without_cells_are_no_obstacle(frames_with_cells):
     cells = [(t, 10.0, 10.0 + t) for t in frames_with_cells]
     ids = track_ids(cells, 7, splitting=True)
-    expected = {0: [], 1: [1], 2: [1, 2], 3: [1, 1, 2]}[len(cells)]
+    expected = {1: [1], 2: [1, 2], 3: [1, 1, 2]}[len(cells)]
     assert ids == expected
 
 
@@ -97,9 +103,62 @@ def test_more_cells_than_memory_holds_are_refused_with_the_way_out(monkeypatch):
         refuse_beyond_memory(crowded)
 
 
-@pytest.mark.parametrize(("cells", "said"), [(100, None), (12_000, "about 6 to 43 s")])
-def test_a_long_time_is_said_beforehand(cells, said):
-    frame = np.repeat([3, 4], cells)
-    nowhere = np.zeros(2 * cells)
-    sentence = long_time(Detections(frame, np.tile(np.arange(cells), 2), nowhere, nowhere))
-    assert sentence is None if said is None else said in str(sentence)
+def made_cells(random, n_frames, n_cells, *, on_a_grid):
+    """Cells that wander, divide and are lost, frame by frame; some frames are empty."""
+    side_px = 30 * np.sqrt(n_cells)
+    centres = random.uniform(0, side_px, (n_cells, 2))
+    for _ in range(n_frames):
+        daughters = centres[random.random(len(centres)) < 0.04]
+        moved = centres + random.normal(0, 2, centres.shape)
+        centres = np.concatenate([moved, daughters + random.normal(0, 7, daughters.shape)])
+        seen = centres[random.random(len(centres)) > random.choice([0.05, 0.05, 0.3, 1])]
+        # Of pixels that are whole numbers many are equally far apart.
+        yield np.round(seen / 3) * 3 if on_a_grid else seen
+
+
+def detections_of(frames, start):
+    cells = np.concatenate(frames)
+    counts = [len(frame) for frame in frames]
+    labels = np.concatenate([np.arange(count) + 1 for count in counts])
+    return Detections(np.repeat(np.arange(start, start + len(frames)), counts), labels, *cells.T)
+
+
+def assert_same_links(cells, start, stop, params, distances):
+    expected = linking.link_by_laptrack(cells, start, stop, params, distances)
+    np.testing.assert_array_equal(linking.link_sparsely(cells, params, distances), expected)
+    return expected
+
+
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 9),
+    st.integers(1, 25),
+    st.booleans(),
+    st.integers(1, 4),
+    st.booleans(),
+    st.sampled_from([(15, 15, 15), (8, 20, 12), (20, 6, 9)]),
+)
+@settings(max_examples=60, deadline=None)
+def test_links_are_laptracks(seed, n_frames, n_cells, on_a_grid, gap_frames, splitting, reach_px):
+    random = np.random.default_rng(seed)
+    cells = detections_of(list(made_cells(random, n_frames, n_cells, on_a_grid=on_a_grid)), 3)
+    assume(len(cells))
+    params = TrackParams(gap_frames=gap_frames, splitting=splitting)
+    assert_same_links(cells, 3, 3 + n_frames, params, Distances(*reach_px))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gap_frames", [1, 2, 5])
+def test_links_of_a_real_movie_are_laptracks(hela_labels, gap_frames):
+    labels = Movie.open(hela_labels)
+    cells = joined(detect(image, t) for t, image in enumerate(labels.frames(0, 92, channel=0)))
+    params = TrackParams(gap_frames=gap_frames)
+    links = assert_same_links(cells, 0, 92, params, distances_of(labels, params))
+    assert len(links) > 8000
+    assert (np.bincount(links[:, 0]) == 2).sum() > 50
+
+
+def test_cells_in_one_place_are_no_obstacle():
+    params, near = TrackParams(), Distances(5, 5, 5)
+    still = Detections(np.arange(3), np.ones(3, np.int64), np.zeros(3), np.zeros(3))
+    assert linking.link_sparsely(still, params, near).tolist() == [[0, 1], [1, 2]]
