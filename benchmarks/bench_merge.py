@@ -18,8 +18,8 @@ import numpy as np
 from scipy import ndimage
 
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.moviewriter import PackedFrames, stored_pages, write_movie, write_pages
-from pyscale_stages.segment.labels import LabelStack, write_joined
+from pyscale_stages.moviewriter import PackedFrames, write_joined, write_movie, write_pages
+from pyscale_stages.segment.labels import LabelStack
 from pyscale_stages.synth.movie import SynthParams, render_frames
 
 RATIO = 10
@@ -44,7 +44,8 @@ def main() -> int:
                 for part, half in enumerate((frames[:FRAMES], frames[FRAMES:]))
             ]
             ways: tuple[Callable[[Path, list[Movie]], None], ...] = (
-                (decoded_labels, write_joined) if is_labels else (decoded, copied)
+                decoded_labels if is_labels else decoded,
+                write_joined,
             )
             took: tuple[list[float], list[float]] = ([], [])
             for repeat in range(REPEATS + 1):
@@ -99,13 +100,6 @@ def decoded_labels(path: Path, movies: list[Movie]) -> None:
         for frame in movie.frames(0, movie.n_frames, channel=0):
             stack.add(frame)
     stack.write(path)
-
-
-def copied(path: Path, movies: list[Movie]) -> None:
-    """Join movies as they lie in their files."""
-    pages = stored_pages(movies)
-    assert pages is not None
-    write_pages(path, pages, (2 * FRAMES, *movies[0].shape_yx), movies[0].dtype)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from pyscale_stages.track.agreement import link_quality
 from pyscale_stages.track.detections import detect, joined
 from pyscale_stages.track.distances import distances_of
 from pyscale_stages.track.lineage import Tracks, tracks_of
+from pyscale_stages.track.overlap_backend import OverlapLinker
 from pyscale_stages.track.params import TrackParams
 
 Masks = npt.NDArray[np.uint16]
@@ -39,6 +40,7 @@ DROPPED = 0.05
 WAYS = {
     "15 px, no divisions": TrackParams(max_distance_px=15, gap_distance_px=15, splitting=False),
     "laptrack (default)": TrackParams(),
+    "overlap": TrackParams(backend="overlap"),
 }
 MEASURES = ("link_precision", "link_recall", "division_precision", "division_recall")
 
@@ -130,8 +132,17 @@ def tracked(labels: Movie, params: TrackParams) -> tuple[Tracks, float]:
     frames = labels.read(0, labels.n_frames, channel=0)
     distances = distances_of(labels, params)
     start_s = time.process_time()
-    found = joined(detect(image, frame) for frame, image in enumerate(frames))
-    links = linking.link_by_laptrack(found, 0, len(frames), params, distances)
+    overlaps = OverlapLinker(params)
+    cells = []
+    for frame, image in enumerate(frames):
+        cells.append(detect(image, frame))
+        if params.backend == "overlap":
+            overlaps.add(image, cells[-1])
+    found = joined(cells)
+    if params.backend == "overlap":
+        links = overlaps.links
+    else:
+        links = linking.link_by_laptrack(found, 0, len(frames), params, distances)
     return tracks_of(found, links), time.process_time() - start_s
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -13,21 +15,22 @@ from pyscale_stages.register_denoise.transforms import (
     LinearTransform,
     background,
     correlation,
+    image_centre,
 )
 from pyscale_stages.validarea import Mask
 
 LARGEST_SEED = 2**31 - 1
-LEVELS = ((2100, 6, 3), (1200, 4, 2), (1200, 2, 1), (10, 1, 0))
-"""Iterations, factor by which frames are shrunk, and Gaussian blur in pixels at each level of the
-linear registration: ANTs' own."""
-MIN_LEVEL_PX = 8
-"""Shortest side of a frame at a level: below it ANTs answers nonsense."""
 LIKENESS_BLOCK_PX = 4
 """Side of the blocks whose means are correlated: they average out most of the noise."""
 
 
 class RegistrationFailed(Exception):  # noqa: N818 - what happened, not a defect
     """ANTs found no transform for a pair of frames."""
+
+
+def is_here() -> bool:
+    """Whether ANTs is installed, without importing it."""
+    return find_spec("ants") is not None
 
 
 def set_seed(seed: int) -> None:
@@ -46,27 +49,27 @@ def register(
 
     fixed, moving = (ants.from_numpy(_positive(image)) for image in (reference, frame))
     kind = "Affine" if params.transform == "SyN" else params.transform
-    shortest_px = min(reference.shape)
-    fitting = [level for level in LEVELS if shortest_px // level[1] >= MIN_LEVEL_PX]
-    iterations, shrink_factors, sigmas_px = zip(*(fitting or LEVELS[-1:]), strict=True)
     try:
         found = ants.registration(
             fixed,
             moving,
             type_of_transform=kind,
             outprefix=str(scratch / "linear_"),
-            aff_iterations=iterations,
-            aff_shrink_factors=shrink_factors,
-            aff_smoothing_sigmas=sigmas_px,
+            aff_iterations=params.iterations,
+            aff_shrink_factors=params.shrink_factors,
+            aff_smoothing_sigmas=params.smoothing_sigmas_px,
+            aff_random_sampling_rate=params.sampling_fraction,
         )
         if params.transform == "SyN":
-            # ants.registration("SyN") has other linear levels.
+            # ants.registration("SyN") has its linear levels built in; in two steps the
+            # parameters hold for every transform.
             found = ants.registration(
                 fixed,
                 moving,
                 type_of_transform="SyNOnly",
                 initial_transform=found["fwdtransforms"],
                 outprefix=str(scratch / "warp_"),
+                reg_iterations=params.syn_iterations,
             )
         files = tuple(found["fwdtransforms"])
         itk = ants.read_transform(next(file for file in files if file.endswith(".mat")))
@@ -97,6 +100,21 @@ def move(images: list[FloatImage], files: tuple[str, ...]) -> tuple[list[FloatIm
     """
     moved = [_moved(image, files, background(image)) for image in images]
     return moved, _moved(np.ones_like(images[0]), files, fill=0.0) >= 0.5
+
+
+def write_transform(linear: LinearTransform, shape_yx: tuple[int, int], path: Path) -> None:
+    """Write a linear transform as a file that `move` reads."""
+    import ants
+
+    values = asdict(linear)
+    transform = ants.new_ants_transform(
+        precision="double",
+        dimension=2,
+        transform_type="AffineTransform",
+        parameters=list(values.values()),
+        fixed_parameters=list(image_centre(shape_yx)),
+    )
+    ants.write_transform(transform, str(path))
 
 
 def _moved(image: FloatImage, files: tuple[str, ...], fill: float) -> FloatImage:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,6 +27,8 @@ from pyscale_stages.validarea import Mask
 
 NOWHERE = LinearTransform()
 IDENTITY = Correction(NOWHERE)
+LoadAnts = Callable[[], bool]
+"""Import ANTs and seed it; false where it is not installed."""
 
 
 @dataclass(frozen=True)
@@ -38,18 +41,25 @@ class CorrectedFrame:
     fallbacks: tuple[Fallback | None, ...] = ()
 
 
-def reference_image(movie: Movie, params: RegisterDenoiseParams) -> FloatImage | None:
-    """Driving channel of the frame that all others are registered to; None where none is."""
+def reference_image(movie: Movie, start: int, params: RegisterDenoiseParams) -> FloatImage | None:
+    """Driving channel of what the frame `start` is registered to; None where nothing is."""
     if not params.registration:
         return None
-    index = params.reference_frame
+    index = start - 1 if params.adds_up else params.reference_frame
+    if index < 0:
+        return None
     image = movie.read(index, index + 1, params.channel)[0]
-    if np.ptp(image) == 0:
+    if np.ptp(image) == 0 and not params.adds_up:
         raise BadInput(
             f"the reference frame {index} of {movie.path} has one value everywhere in channel "
             f"{params.channel}: choose another reference_frame or channel"
         )
     return np.asarray(image.astype(np.float32))
+
+
+def driving_channel(frame: Pixels, params: RegisterDenoiseParams) -> FloatImage:
+    """Channel of a frame, shape (C, Y, X), that is registered."""
+    return np.asarray(frame[params.channel].astype(np.float32))
 
 
 def correct_frame(
@@ -58,23 +68,30 @@ def correct_frame(
     reference: FloatImage | None,
     params: RegisterDenoiseParams,
     movie_path: Path,
+    *,
+    load_ants: LoadAnts,
 ) -> CorrectedFrame:
-    """Correct one frame by itself.
+    """Correct one frame by itself; `load_ants` is called before ANTs registers it.
 
     Registration sees the raw pixels, so that transforms do not depend on the denoising;
     denoising sees them before interpolation makes the noise of neighbouring pixels alike.
     """
+    to = index - 1 if params.adds_up else params.reference_frame
     # ANTs leaves its transforms in files; a folder for each frame keeps them apart.
     with TemporaryDirectory(prefix="pyscale_ants_") as scratch:
         try:
-            correction, status = _found(frame, index, reference, params, Path(scratch))
+            correction, status = _found(
+                frame, index, reference, params, Path(scratch), load_ants=load_ants
+            )
         except RegistrationFailed as failure:
             raise BadInput(
-                f"ANTs cannot register frame {index} of {movie_path} to frame "
-                f"{params.reference_frame} by {params.transform} ({failure}): choose another "
-                "reference_frame, channel or transform"
+                f"ANTs cannot register frame {index} of {movie_path} to frame {to} by "
+                f"{params.transform} ({failure}): choose another reference_frame, channel or "
+                "transform"
             ) from failure
-        pixels, seen, fallbacks = _corrected(frame, correction, params)
+        # A step between neighbours moves nothing until it is added to those before it.
+        by = IDENTITY if params.adds_up else correction
+        pixels, seen, fallbacks = _corrected(frame, by, params)
     return CorrectedFrame(
         pixels=pixels,
         seen=seen,
@@ -96,6 +113,8 @@ def _found(
     reference: FloatImage | None,
     params: RegisterDenoiseParams,
     scratch: Path,
+    *,
+    load_ants: LoadAnts,
 ) -> tuple[Correction, Status]:
     """The transform of a frame and why it has it."""
     # ANTs moves even the reference frame a little, and one of one value by any amount.
@@ -103,19 +122,33 @@ def _found(
         return IDENTITY, "not_registered"
     if reference is None or index == params.reference_frame:
         return IDENTITY, "reference"
-    image = frame[params.channel].astype(np.float32)
-    if np.ptp(image) == 0:
+    image = driving_channel(frame, params)
+    # The frame before may have one value everywhere; a reference frame that has was refused.
+    if np.ptp(image) == 0 or np.ptp(reference) == 0:
         return IDENTITY, "constant"
-    found: Correction | None
-    if params.backend == "fft":
-        found = translation.register(reference, image)
-    else:
-        found = ants_calls.register(reference, image, params, scratch)
+    found, status = _registered(reference, image, params, scratch, load_ants=load_ants)
     if found is None:
         return IDENTITY, "doubtful"
     if is_doubtful(found, (reference.shape[0], reference.shape[1])):
         return replace(IDENTITY, correlation=found.correlation), "doubtful"
-    return found, "registered"
+    return found, status
+
+
+def _registered(
+    reference: FloatImage,
+    image: FloatImage,
+    params: RegisterDenoiseParams,
+    scratch: Path,
+    *,
+    load_ants: LoadAnts,
+) -> tuple[Correction | None, Status]:
+    """What the backend finds; None where the FFT is not sure and there is no ANTs to ask."""
+    if params.backend == "fft":
+        found = translation.register(reference, image)
+        if found is not None or not load_ants():
+            return found, "registered"
+        return ants_calls.register(reference, image, params, scratch), "handed_over"
+    return ants_calls.register(reference, image, params, scratch), "registered"
 
 
 def _corrected(
@@ -137,3 +170,39 @@ def _corrected(
     elif moves:
         images, seen = translation.move(images, correction.linear)
     return np.stack([as_dtype(image, dtype) for image in images]), seen, fallbacks
+
+
+class Composition:
+    """Where the specimen has drifted since frame 0, added up alike in a task and in `merge`."""
+
+    def __init__(self, params: RegisterDenoiseParams) -> None:
+        self._backend = params.backend
+        self._so_far = NOWHERE
+
+    def placed(self, frame: CorrectedFrame) -> CorrectedFrame:
+        """Add the next frame's step, and show the frame where frame 0 has it."""
+        step = LinearTransform(**{field.name: frame.row[field.name] for field in fields(NOWHERE)})
+        self._so_far = step.after(self._so_far)
+        if self._so_far == NOWHERE:
+            return frame
+        images = [channel.astype(np.float32) for channel in frame.pixels]
+        if self._backend == "fft":
+            moved, seen = translation.move(images, self._so_far)
+        else:
+            moved, seen = _moved_by_ants(images, self._so_far)
+        dtype = frame.pixels.dtype
+        return CorrectedFrame(
+            pixels=np.stack([as_dtype(image, dtype) for image in moved]),
+            seen=seen,
+            row=frame.row | asdict(self._so_far),
+        )
+
+
+def _moved_by_ants(
+    images: list[FloatImage], linear: LinearTransform
+) -> tuple[list[FloatImage], Mask]:
+    height, width = images[0].shape
+    with TemporaryDirectory(prefix="pyscale_ants_") as scratch:
+        file = Path(scratch) / "sum.mat"
+        ants_calls.write_transform(linear, (height, width), file)
+        return ants_calls.move(images, (str(file),))

@@ -12,7 +12,7 @@ from pyscale_stages.contract import Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import open_written, written_in
-from pyscale_stages.register_denoise.params import RegisterDenoiseParams
+from pyscale_stages.register_denoise.params import MIN_LEVEL_PX, RegisterDenoiseParams
 
 FRAMES = "frames"
 """Name of the output, without the ending of its format."""
@@ -39,6 +39,13 @@ def refuse_unusable(movie: Movie, params: RegisterDenoiseParams) -> None:
         raise BadInput(
             f"reference_frame {params.reference_frame} is outside {movie.path}, "
             f"which has the frames 0:{movie.n_frames}"
+        )
+    largest = min(movie.shape_yx) // MIN_LEVEL_PX
+    if max(params.shrink_factors) > max(largest, 1):
+        height, width = movie.shape_yx
+        raise BadInput(
+            f"{movie.path} has frames of {height} x {width} pixels, too small to shrink by "
+            f"{max(params.shrink_factors)}: use shrink_factors of at most {max(largest, 1)}"
         )
 
 

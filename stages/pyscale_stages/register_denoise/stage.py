@@ -18,16 +18,18 @@ from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import (
     PackedFrames,
     link_chunks,
+    stored_pages,
     write_chunks,
-    write_joined,
     write_pages,
 )
 from pyscale_stages.parquet import write_tables
 from pyscale_stages.register_denoise.agreement import check
-from pyscale_stages.register_denoise.ants_calls import set_seed
+from pyscale_stages.register_denoise.ants_calls import is_here, set_seed
 from pyscale_stages.register_denoise.correction import (
+    Composition,
     CorrectedFrame,
     correct_frame,
+    driving_channel,
     reference_image,
 )
 from pyscale_stages.register_denoise.denoisers import Fallback, import_denoiser, noise_warnings
@@ -48,9 +50,18 @@ from pyscale_stages.register_denoise.transforms import (
 )
 from pyscale_stages.register_denoise.translation import import_libraries
 from pyscale_stages.task import Task
-from pyscale_stages.validarea import VALID_FILE, beside, refuse_other
+from pyscale_stages.validarea import VALID_FILE, Mask, beside, refuse_other
 from pyscale_stages.windows import ordered_windows
 from pyscale_stages.wording import plural
+
+SIMPLE: dict[str, Any] = {
+    "channel": 0,
+    "reference_frame": 0,
+    "iterations": [10],
+    "shrink_factors": [1],
+    "smoothing_sigmas_px": [0],
+}
+"""What parameters of any movie are for a small one, on which the doctor tries the stage."""
 
 
 def run(task: Task[RegisterDenoiseParams]) -> None:
@@ -63,18 +74,30 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
         movie = task.movie("frames")
         start, stop = task.window(movie)
         refuse_unusable(movie, params)
-        reference = reference_image(movie, params)
+        reference = reference_image(movie, start, params)
     frames = task.read_frames(movie, (start, stop))
     first = next(frames)
     _load(task)
+    # A window that is not the whole movie cannot know how far it has drifted before.
+    composition = Composition(params) if params.adds_up and stop - start == movie.n_frames else None
     fallbacks: list[Fallback | None] = []
 
+    def load_ants() -> bool:
+        return _loaded_ants(task)
+
     def corrected_frames() -> Iterator[CorrectedFrame]:
+        nonlocal reference
         each = task.progress(chain([first], frames), stop - start, "registering")
         for index, frame in enumerate(each, start):
             with task.span("compute"):
-                corrected = correct_frame(frame, index, reference, params, movie.path)
+                corrected = correct_frame(
+                    frame, index, reference, params, movie.path, load_ants=load_ants
+                )
                 fallbacks.extend(corrected.fallbacks)
+                if params.adds_up:
+                    reference = driving_channel(frame, params)
+                if composition is not None:
+                    corrected = composition.placed(corrected)
                 task.count(frames=1)
             yield corrected
 
@@ -84,7 +107,10 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
         transforms = _write(
             task, corrected_frames(), whole, output_dtype(movie.dtype), (start, stop)
         )
-        for warning in (*doubts(transforms, params), *noise_warnings(fallbacks)):
+        for warning in (
+            *doubts(transforms, params, has_ants=is_here()),
+            *noise_warnings(fallbacks),
+        ):
             task.warn_of(warning)
         task.write_window((start, stop), movie.n_frames)
 
@@ -98,15 +124,27 @@ def _load(task: Task[RegisterDenoiseParams]) -> None:
         import_denoiser(params)
         if params.registration and params.backend == "fft":
             import_libraries()
-        elif params.registration:
-            import ants  # noqa: F401
     if params.registration and params.backend == "ants":
-        with task.span("compute"):
-            set_seed(task.spec.seed)
+        _load_ants(task)
+
+
+def _load_ants(task: Task[RegisterDenoiseParams]) -> None:
+    with task.span("import"):
+        import ants  # noqa: F401
+    with task.span("compute"):
+        set_seed(task.spec.seed)
+
+
+def _loaded_ants(task: Task[RegisterDenoiseParams]) -> bool:
+    """Load ANTs for a frame that is handed over to it; false where it is not installed."""
+    if is_here():
+        _load_ants(task)
+    return is_here()
 
 
 def merge(task: Task[RegisterDenoiseParams]) -> None:
-    """Join frames, valid areas and transforms of all windows."""
+    """Join frames, valid areas and transforms of all windows; add up steps between neighbours."""
+    params = task.params
     windows = ordered_windows(task)
     movies = [open_frames(folder, window) for folder, window in windows]
     first = movies[0]
@@ -122,18 +160,34 @@ def merge(task: Task[RegisterDenoiseParams]) -> None:
             )
     areas = [_area(movie) for movie in movies]
     movie_frames = windows[0][1].movie_frames
+    shape = output_shape(first, movie_frames)
     transforms = pl.concat(
         [read_transforms(folder, window.frames) for folder, window in windows], rechunk=True
     )
-    if task.params.output_format == "ome-zarr":
-        with task.writing_folder(first.path.name) as path:
-            link_chunks(path, [movie.path for movie in movies])
+    # One window is the whole movie, and was moved when it was registered.
+    moves = params.adds_up and len(windows) > 1
+    is_zarr = params.output_format == "ome-zarr"
+    pages = None if moves or is_zarr else stored_pages(movies)
+    seen = None if moves else stored_pages(areas)
+    if (is_zarr or pages is not None) and seen is not None:
+        if pages is None:
+            with task.writing_folder(first.path.name) as path:
+                link_chunks(path, [movie.path for movie in movies])
+        else:
+            with task.writing(FRAMES_FILE) as path:
+                write_pages(path, pages, shape, first.dtype)
+        with task.writing(VALID_FILE) as path:
+            write_pages(path, seen, (movie_frames, *first.shape_yx), np.uint8)
+        write_tables(task, {TRANSFORMS_FILE: transforms})
     else:
-        with task.writing(FRAMES_FILE) as path:
-            write_joined(path, movies)
-    with task.writing(VALID_FILE) as path:
-        write_joined(path, areas, PackedFrames(np.uint8))
-    write_tables(task, {TRANSFORMS_FILE: transforms})
+        corrected: Iterator[CorrectedFrame] = map(
+            CorrectedFrame,
+            chain.from_iterable(movie.frames(0, movie.n_frames) for movie in movies),
+            chain.from_iterable(_masks(area) for area in areas),
+            transforms.iter_rows(named=True),
+        )
+        placed = map(Composition(params).placed, corrected) if moves else corrected
+        _write(task, placed, shape, first.dtype, (0, movie_frames))
     task.write_whole(windows[0][1])
     task.count(frames=movie_frames)
 
@@ -147,6 +201,11 @@ def _area(movie: Movie) -> Movie:
         )
     refuse_other(area, movie)
     return area
+
+
+def _masks(area: Movie) -> Iterator[Mask]:
+    for page in area.frames(0, area.n_frames, channel=0):
+        yield page.astype(bool)
 
 
 def _write(
@@ -201,6 +260,5 @@ STAGE = Stage(
     extra="register_denoise",
     image=Image((*OF_EXTRA["register_denoise"], SCIPY, ZARR)),
     modules=("ants", "pywt", "scipy.ndimage"),
-    # Parameters of any movie are other ones for a small one.
-    needs=Needs(try_out=lambda trying: trying.small(channel=0, reference_frame=0)),
+    needs=Needs(try_out=lambda trying: trying.small(**SIMPLE)),
 )

@@ -7,8 +7,9 @@ Transforms *pull*: the corrected frame shows at the point p what the input frame
     M (p - c) + c + t,      p = (y, x) in pixels,  c = ((height - 1) / 2, (width - 1) / 2)
 
 so for a specimen that only drifts, M is the identity and t is its position in this frame
-minus its position in the reference frame. Where a frame has a deformation u as well (SyN), the
-input is shown at M (p + u(p) - c) + c + t.
+minus its position in the reference frame. Where frames are registered to the one before, a
+window that is not the whole movie holds such steps, which `merge` adds up. Where a frame has a
+deformation u as well (SyN), the input is shown at M (p + u(p) - c) + c + t.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 
 TRANSFORMS_FILE = "transforms.parquet"
 
-Status = Literal["registered", "reference", "constant", "doubtful", "not_registered"]
-"""Why a frame has its transform; all but the first stand for the identity.
+Status = Literal["registered", "handed_over", "reference", "constant", "doubtful", "not_registered"]
+"""Why a frame has its transform; all but the first two stand for the identity.
 
+"handed_over" is a frame that ANTs registered since the FFT was not sure of its shift,
 "reference" is the reference frame itself, "constant" a frame of one value everywhere, which
 cannot be registered to anything, "doubtful" one whose transform was hardly drift (see
 `doubts`), "not_registered" any frame where registration was off.
@@ -44,6 +46,10 @@ MIN_CORRELATION = 0.5
 On synthetic movies of cells that wander, drift errors grow from tenths of a pixel at 0.9 to
 pixels at 0.5, and to tens of pixels below.
 """
+HANDED_OVER = (
+    "were registered by ANTs: a shift found by FFT does not explain them; where the specimen turns "
+    "or is stretched, set backend to ants and transform to Rigid or Affine"
+)
 MAX_AREA_CHANGE = 2.0
 """One specimen hardly shows at twice or half its size."""
 BACKGROUND_PERCENTILE = 1
@@ -75,6 +81,17 @@ class LinearTransform:
         offset = np.asarray(centre_px, float) - image_centre(shape_yx)
         shift = values[4:] + offset - matrix @ offset
         return cls(*(float(value) for value in (*matrix.ravel(), *shift)))
+
+    def after(self, first: LinearTransform) -> LinearTransform:
+        """Map a point by `first`, then by this transform."""
+        matrix, shift = self._matrix_and_shift()
+        first_matrix, first_shift = first._matrix_and_shift()
+        values = (*(matrix @ first_matrix).ravel(), *(matrix @ first_shift + shift))
+        return LinearTransform(*(float(value) for value in values))
+
+    def _matrix_and_shift(self) -> tuple[Points, Points]:
+        matrix = np.array([[self.m00, self.m01], [self.m10, self.m11]])
+        return matrix, np.array([self.ty_px, self.tx_px])
 
     @property
     def determinant(self) -> float:
@@ -163,26 +180,34 @@ def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
     return unlike or too_far or not 1 / MAX_AREA_CHANGE <= area <= MAX_AREA_CHANGE
 
 
-def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[Warned]:
+def doubts(
+    transforms: pl.DataFrame, params: RegisterDenoiseParams, *, has_ants: bool
+) -> list[Warned]:
     """Count the frames that were not registered as it was asked for, by reason, also none."""
-    doubtful = (
-        f"registration to the reference frame {params.reference_frame} found an implausible drift; "
-        "where cells wander, register by a channel of what stays in place; where the specimen "
-        "changes over the movie, choose a reference_frame nearer to the frames"
-    )
-    if params.backend == "fft":
-        doubtful += (
-            "; where the specimen turns or is stretched, set backend to ants and transform to "
-            "Rigid or Affine"
+    if params.adds_up:
+        left = "were moved like the frame before them"
+        constant = "they have one value everywhere, or the frame before them has,"
+        doubtful = (
+            "registration to the frame before them found an implausible drift; where cells "
+            "wander, register by a channel of what stays in place"
         )
-    left = "were not moved"
+    else:
+        left = "were not moved"
+        constant = "they have one value everywhere"
+        doubtful = (
+            f"registration to the reference frame {params.reference_frame} found an implausible "
+            "drift; where cells wander, register by a channel of what stays in place; where the "
+            "specimen changes over the movie, set reference to previous, or choose a "
+            "reference_frame nearer to the frames"
+        )
+    if params.backend == "fft" and not has_ants:
+        doubtful += "; antspyx, which would register them, is not installed"
     reasons = {
-        "constant": (
-            "constant-frames",
-            f"{left}: they have one value everywhere in channel {params.channel}",
-        ),
+        "constant": ("constant-frames", f"{left}: {constant} in channel {params.channel}"),
         "doubtful": ("unregistered-frames", f"{left}: {doubtful}"),
     }
+    if params.backend == "fft":
+        reasons["handed_over"] = ("handed-over-frames", HANDED_OVER)
     return [
         Warned(
             code=code,

@@ -60,8 +60,30 @@ def median_diameter_px(labels: Pixels) -> float:
     return 2 * math.sqrt(float(np.median(areas_px2)) / math.pi)
 
 
-def link_warnings(detections: Detections, links: Ints, distances: Distances) -> Iterator[Warned]:
+def link_warnings(
+    detections: Detections, links: Ints, distances: Distances | None
+) -> Iterator[Warned]:
     """Count the links that nearly reach each limit, and the cells without one to a frame before."""
+    remedy = 'choose backend = "laptrack"'
+    if distances is not None:
+        yield from _cut_links(detections, links, distances)
+        remedy = f"raise max_distance_px, which is {distances.max_distance_px:.1f}"
+    if len(detections):
+        later_cells = int((detections.frame > detections.frame[0]).sum())
+        yield Warned(
+            code="unlinked-cells",
+            text="have no link to an earlier cell, as if cells moved farther than a link may "
+            f"reach: {remedy}",
+            concerned=later_cells - len(links),
+            seen=later_cells,
+            unit="cells",
+            above=MANY_UNLINKED,
+            fewest=FEWEST_LINKS,
+            doubts_result=True,
+        )
+
+
+def _cut_links(detections: Detections, links: Ints, distances: Distances) -> Iterator[Warned]:
     earlier, later = links.T
     lengths_px = np.hypot(
         detections.y_px[later] - detections.y_px[earlier],
@@ -86,15 +108,3 @@ def link_warnings(detections: Detections, links: Ints, distances: Distances) -> 
             fewest=FEWEST_LINKS,
             doubts_result=True,
         )
-    later_cells = int((detections.frame > detections.frame[0]).sum())
-    yield Warned(
-        code="unlinked-cells",
-        text="have no link to an earlier cell, as if cells moved farther than a link may reach: "
-        f"raise max_distance_px, which is {distances.max_distance_px:.1f}",
-        concerned=later_cells - len(links),
-        seen=later_cells,
-        unit="cells",
-        above=MANY_UNLINKED,
-        fewest=FEWEST_LINKS,
-        doubts_result=True,
-    )

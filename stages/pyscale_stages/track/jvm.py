@@ -276,6 +276,7 @@ def _maven_cache(trying: Trying) -> None:
 NEEDS = Needs(
     of_choice={
         ("backend", "trackmate"): (("jpype", "scyjava"), "track_trackmate"),
+        ("backend", "overlap"): (("polars",), "track"),
         ("backend", "sparse"): (("scipy.sparse.csgraph", "polars"), "track"),
     },
     deciding=("backend", "trackmate_jars", "trackmate_heap_mib"),

@@ -14,10 +14,11 @@ OF_THE_DATA = "None is the median diameter of the cells in the first frame that 
 class TrackParams(StageParams):
     """Which tracker links the cells, and how far a cell may move or stay lost."""
 
-    backend: Literal["laptrack", "sparse", "trackmate"] = Field(
+    backend: Literal["laptrack", "sparse", "overlap", "trackmate"] = Field(
         "laptrack",
-        description="laptrack (Python); sparse (SciPy: the same links, many times faster, also in "
-        "crowded frames); trackmate (Java; needs its jars)",
+        description="laptrack (Python); sparse (SciPy: the same links, many times faster); overlap "
+        "(NumPy: cells that cover each other, for crowded frames in which cells move less than "
+        "their radius); trackmate (Java; needs its jars)",
     )
     max_distance_px: float | None = Field(
         None, gt=0, description=f"Farthest move of a cell between two frames; {OF_THE_DATA}"
@@ -39,7 +40,7 @@ class TrackParams(StageParams):
         None,
         ge=1,
         description="Frames read beyond each end of a window; None uses the minimum: twice "
-        "gap_frames",
+        "gap_frames, or gap_frames with the backend overlap",
     )
     trackmate_jars: str | None = Field(
         None,
@@ -58,8 +59,9 @@ class TrackParams(StageParams):
         if self.overlap_frames is not None and self.overlap_frames < self._least_overlap_frames:
             raise ValueError(
                 f"overlap_frames ({self.overlap_frames}) must be at least "
-                f"{self._least_overlap_frames} for gap_frames {self.gap_frames}, or windows would "
-                "decide differently from the whole movie: raise it, or leave it out"
+                f"{self._least_overlap_frames} for gap_frames {self.gap_frames} and the backend "
+                f"{self.backend}, or windows would decide differently from the whole movie: "
+                "raise it, or leave it out"
             )
         return self
 
@@ -70,9 +72,10 @@ class TrackParams(StageParams):
 
     @property
     def _least_overlap_frames(self) -> int:
-        # Trackers weigh all gaps and divisions at once: a link depends on those that compete with
-        # it, and with once gap_frames, windows were seen to decide otherwise than the whole movie.
-        return 2 * self.gap_frames
+        # A link by overlap depends on the frames that it spans alone. The other trackers weigh
+        # all gaps and divisions at once: a link depends on those that compete with it, and with
+        # once gap_frames, windows were seen to decide otherwise than the whole movie.
+        return self.gap_frames if self.backend == "overlap" else 2 * self.gap_frames
 
 
 def method(params: TrackParams, _device: Device) -> Method:
@@ -91,6 +94,8 @@ def method(params: TrackParams, _device: Device) -> Method:
                 packages=("scipy",),
                 cites=("fukai2023", "jaqaman2008"),
             )
+        case "overlap":
+            return Method("links by overlap", packages=("numpy",))
         case "trackmate":
             return Method(
                 "TrackMate",

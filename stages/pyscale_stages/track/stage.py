@@ -18,7 +18,6 @@ from pyscale_stages.track.distances import distances_of, link_warnings
 from pyscale_stages.track.exports import export_csv, export_ctc, export_trackmate
 from pyscale_stages.track.jvm import NEEDS
 from pyscale_stages.track.lineage import (
-    NO_LINKS,
     TRACKS_FILE,
     copy_distances,
     stitch,
@@ -27,6 +26,7 @@ from pyscale_stages.track.lineage import (
     write_distances,
     write_tracks,
 )
+from pyscale_stages.track.overlap_backend import OverlapLinker
 from pyscale_stages.track.params import TrackParams, method
 from pyscale_stages.windows import ordered_windows
 
@@ -39,12 +39,15 @@ def run(task: Task[TrackParams]) -> None:
         start, stop = task.window(labels)
     first = max(0, start - params.context_frames)
     end = min(labels.n_frames, stop + params.context_frames)
-    detections = _detect(task, labels, (first, end))
+    # Cells are linked by overlap while their labels are read, without distances.
+    by_overlap = params.backend == "overlap"
+    overlaps = OverlapLinker(params)
+    detections = _detect(task, labels, (first, end), overlaps if by_overlap else None)
     cells = int(detections.within(start, stop).sum())
     if cells == 0:
         task.say_empty([labels], (start, stop))
     distances = None
-    if len(detections):
+    if len(detections) and not by_overlap:
         with task.span("read"):
             distances = distances_of(labels, params)
     if params.backend == "laptrack" and len(detections):
@@ -52,7 +55,7 @@ def run(task: Task[TrackParams]) -> None:
     _load(task)
     with task.span("compute"):
         if distances is None:
-            links = NO_LINKS
+            links = overlaps.links
         elif params.backend == "laptrack":
             links = linking.link_by_laptrack(detections, first, end, params, distances)
         elif params.backend == "sparse":
@@ -63,9 +66,8 @@ def run(task: Task[TrackParams]) -> None:
             )
             task.versions |= jvm.versions()
         tracks = tracks_of(detections, links)
-    if distances is not None:
-        for warning in link_warnings(detections, links, distances):
-            task.warn_of(warning)
+    for warning in link_warnings(detections, links, distances):
+        task.warn_of(warning)
     if params.backend == "trackmate":
         task.warn_of(trackmate_backend.lone_cells(detections, links))
     task.count(frames=stop - start, objects=cells)
@@ -104,7 +106,9 @@ def merge(task: Task[TrackParams]) -> None:
     task.write_whole(windows[0][1])
 
 
-def _detect(task: Task, labels: Movie, frames: tuple[int, int]) -> Detections:
+def _detect(
+    task: Task, labels: Movie, frames: tuple[int, int], overlaps: OverlapLinker | None
+) -> Detections:
     """Centroids of every frame, with a bounded number of frames in memory."""
     found = []
     runs = list(labels.blocks(*frames, channel=0))
@@ -112,7 +116,10 @@ def _detect(task: Task, labels: Movie, frames: tuple[int, int]) -> Detections:
         with task.span("read"):
             images = labels.read(low, high, channel=0)
         with task.span("compute"):
-            found += [detect(image, frame) for frame, image in enumerate(images, low)]
+            for frame, image in enumerate(images, low):
+                found.append(detect(image, frame))
+                if overlaps is not None:
+                    overlaps.add(image, found[-1])
     return joined(found)
 
 
@@ -142,15 +149,17 @@ def image_of(params: TrackParams) -> str:
 
 STAGE = Stage(
     name="track",
-    summary="cells linked over time: laptrack or its steps by SciPy, or TrackMate",
+    summary="cells linked over time: laptrack or its steps by SciPy, by overlap, or TrackMate",
     params=TrackParams,
     inputs=(Slot("labels", "label movie: OME-TIFF (TYX), or a folder of TIFF label frames"),),
     output=TRACKS_FILE,
     packages=("laptrack", "scipy", "networkx", "pandas", "jpype1"),
     determinism=(
         "same bytes for the same labels and versions; merged windows give the whole movie's "
-        "links, except for chains of competing gaps longer than overlap_frames; TrackMate's gap "
-        "costs depend on all cells of a window, so its merged links must be checked"
+        "links: always with the backend overlap, where a link depends only on the frames it "
+        "spans; with laptrack and sparse except for chains of competing gaps longer than "
+        "overlap_frames; TrackMate's gap costs depend on all cells of a window, so its merged "
+        "links must be checked"
     ),
     run=run,
     merge=merge,

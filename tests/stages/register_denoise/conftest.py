@@ -69,28 +69,13 @@ def drift_truth(tmp_path):
 
 @pytest.fixture
 def bench(tmp_path):
-    """The stage without denoising."""
-    return Bench("register_denoise", tmp_path, denoiser="none")
+    """The stage without denoising, fast: for tests of anything but a registration's accuracy."""
+    return Bench("register_denoise", tmp_path, denoiser="none", iterations=[500, 500, 100, 0])
 
 
 @pytest.fixture
-def ants_shift(tmp_path):
-    """Write a shift of frames of a shape as a file that ANTs reads."""
-    import ants
-
-    def write(ty_px, tx_px, shape_yx):
-        centre = [(side - 1) / 2 for side in shape_yx]
-        shift = ants.new_ants_transform(
-            precision="double",
-            dimension=2,
-            transform_type="AffineTransform",
-            parameters=[1, 0, 0, 1, ty_px, tx_px],
-            fixed_parameters=centre,
-        )
-        ants.write_transform(shift, str(tmp_path / "shift.mat"))
-        return str(tmp_path / "shift.mat")
-
-    return write
+def accurate(tmp_path):
+    return Bench("register_denoise", tmp_path, denoiser="none")
 
 
 @pytest.fixture

@@ -15,8 +15,10 @@ def output(tmp_path_factory, drifting_movie):
     return bench.done("run", drifting_movie)
 
 
-def test_another_seed_agrees_within_the_tolerance_but_not_to_the_bit(bench, output, drifting_movie):
-    found = bench.agreement(output, bench.done("run", drifting_movie, seed=5))
+def test_another_seed_agrees_within_the_tolerance_but_not_to_the_bit(
+    accurate, output, drifting_movie
+):
+    found = accurate.agreement(output, accurate.done("run", drifting_movie, seed=5))
     assert found.same
     assert 0 < found.details["corner_distance_max_px"] < 0.3
     assert found.details["identical_frame_share"] == 0.25
@@ -59,9 +61,9 @@ def test_the_drift_that_is_left_is_measured_against_the_truth(bench, output, dri
     assert quality["drift_error_corner_max_px"] == pytest.approx(quality["drift_error_max_px"])
 
 
-def test_the_truth_is_taken_relative_to_the_reference_frame(bench, drifting_movie, drift_truth):
-    other = bench.done("run", drifting_movie, reference_frame=3, frames=(1, 3))
-    quality = bench.quality(other, drift_truth)
+def test_the_truth_is_taken_relative_to_the_reference_frame(accurate, drifting_movie, drift_truth):
+    other = accurate.done("run", drifting_movie, reference_frame=3, frames=(1, 3))
+    quality = accurate.quality(other, drift_truth)
     assert quality["drift_uncorrected_px"] > 8
     assert quality["drift_error_px"] < 0.2
 
@@ -71,12 +73,12 @@ def test_outputs_of_movies_of_other_size_are_not_compared(bench, output, driftin
 
 
 def test_where_the_first_frames_count_the_truth_of_the_others_does_not(
-    bench, drifting_movie, drift_truth
+    accurate, drifting_movie, drift_truth
 ):
-    first = bench.done("run", drifting_movie, movie_frames=2)
-    quality = bench.checked(first, truth=drift_truth, movie_frames=2).quality
+    first = accurate.done("run", drifting_movie, movie_frames=2)
+    quality = accurate.checked(first, truth=drift_truth, movie_frames=2).quality
     assert quality["drift_uncorrected_px"] == pytest.approx(5)
-    bench.refused("check", first, first, truth=drift_truth)
+    accurate.refused("check", first, first, truth=drift_truth)
 
 
 def test_a_folder_without_truth_and_the_truth_of_another_movie_are_refused(

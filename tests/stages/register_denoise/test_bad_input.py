@@ -2,33 +2,40 @@ import sys
 
 import numpy as np
 import pytest
-import tifffile
+
+LEVELS = ("iterations", "shrink_factors", "smoothing_sigmas_px")
+
+
+def tiny(pixels):
+    return pixels[:, :20, :20]
 
 
 @pytest.mark.parametrize(
-    "params",
+    ("change", "params"),
     [
-        {"reference_frame": 4},
-        {"channel": 1},
-        {"transform": "rigid"},
-        {"registration": False, "denoiser": "none"},
-        {"transform": "Similarity"},
-        {"backend": "fft", "transform": "Rigid"},
-        {"reference_frame": -1},
+        pytest.param(tiny, {}, id="too small to shrink by 6: use"),
+        pytest.param(np.asarray, {"reference_frame": 4}, id="reference_frame 4 is outside"),
+        pytest.param(np.asarray, {"channel": 1}, id="no channel 1 to register: it has"),
+        pytest.param(np.asarray, {"transform": "rigid"}, id="transform"),
+        pytest.param(
+            np.asarray, {"registration": False, "denoiser": "none"}, id="denoiser is none"
+        ),
+        pytest.param(np.asarray, {"iterations": [10]}, id="same number of levels, but name"),
+        pytest.param(np.asarray, {"transform": "Similarity"}, id="Translation, Rigid, Affine or"),
+        pytest.param(
+            np.asarray, {"backend": "fft", "transform": "Rigid"}, id="finds nothing but shifts"
+        ),
+        pytest.param(np.asarray, {"reference_frame": -1}, id="greater than or equal to 0"),
+        pytest.param(np.asarray, {"sampling_fraction": 0}, id="greater than 0"),
+        pytest.param(np.asarray, {"shrink_factors": [0, 4, 2, 1]}, id="greater than or equal to 1"),
+        pytest.param(np.asarray, {key: [] for key in LEVELS}, id="at least 1 item"),
     ],
-    ids=str,
 )
-def test_a_mistake_is_said_in_one_sentence_and_leaves_nothing(bench, drifting_movie, params):
-    bench.refused("run", drifting_movie, **params)
+def test_a_mistake_is_said_in_one_sentence_and_leaves_nothing(
+    bench, movie_of, drifting_pixels, change, params
+):
+    bench.refused("run", movie_of(change(drifting_pixels)), **params)
     assert not (bench.folder / "refused").exists()
-
-
-@pytest.mark.parametrize("dtype", ["int64", "uint64"])
-def test_pixel_types_without_a_counterpart_are_refused(bench, tmp_path, dtype):
-    path = tmp_path / "m.tif"
-    pixels = np.zeros((2, 64, 64), dtype)
-    tifffile.imwrite(path, pixels, photometric="minisblack", metadata={"axes": "TYX"})
-    bench.refused("run", path)
 
 
 @pytest.mark.usefixtures("ants_fails")

@@ -5,8 +5,6 @@ import polars as pl
 import pytest
 import tifffile
 
-from pyscale_stages.register_denoise import frames
-
 FILES = ("frames.ome.tif", "transforms.parquet", "valid.ome.tif", "window.json")
 
 
@@ -56,7 +54,9 @@ def test_the_same_seed_gives_the_same_bytes_and_leaves_no_scratch_file_of_ants(
         {"denoiser": "wavelet"},
         {"reference_frame": 3, "denoiser": "ants"},
         {"denoiser": "ants"},
+        {"reference": "previous", "transform": "Rigid", "denoiser": "wavelet"},
         {"backend": "fft", "denoiser": "wavelet"},
+        {"backend": "fft", "reference": "previous"},
     ],
     ids=str,
 )
@@ -67,6 +67,31 @@ def test_merged_windows_are_the_whole_movies_output_to_the_byte(bench, drifting_
     assert merged.error is None
     assert merged.counters.frames == 4
     assert contents(bench.folder / "merged") == contents(whole)
+
+
+def test_shifts_between_neighbours_add_up_to_the_drift_since_the_first_frame(
+    accurate, specimen, noisy, movie_of
+):
+    drift = [(1.5 * t, -1.25 * t) for t in range(6)]
+    pixels = np.stack([noisy(specimen((96, 128), at), t) for t, at in enumerate(drift)])
+    out = accurate.done("run", movie_of(pixels), reference="previous")
+    table = transforms(out)
+    assert table["status"].to_list() == ["reference", *["registered"] * 5]
+    assert table.select("ty_px", "tx_px").to_numpy() == pytest.approx(np.array(drift), abs=0.3)
+    inner = frames_in(out)[:, 10:-10, 10:-10]
+    assert np.corrcoef(inner.reshape(6, -1))[0].min() > 0.95
+
+
+def test_the_frames_after_one_of_one_value_go_on_from_where_it_was(
+    bench, drifting_pixels, movie_of
+):
+    pixels = drifting_pixels[[0, 1, 1, 1]]
+    pixels[2] = 100
+    result = bench.run("run", movie_of(pixels), reference="previous")
+    table = transforms(bench.folder / "out")
+    assert table["status"].to_list() == ["reference", "registered", "constant", "constant"]
+    assert len(table["ty_px"][1:].unique()) == 1
+    assert "or the frame before them has" in result.warnings[0]
 
 
 def test_the_valid_area_is_what_the_camera_saw_of_each_frame(bench, drifting_movie):
@@ -95,9 +120,9 @@ def test_a_window_that_was_compressed_otherwise_merges_to_the_same_bytes(bench, 
 
 
 def test_the_table_says_where_each_frame_was_and_the_reference_stays(
-    bench, drifting_movie, drift_truth
+    accurate, drifting_movie, drift_truth
 ):
-    out = bench.done("run", drifting_movie, reference_frame=1)
+    out = accurate.done("run", drifting_movie, reference_frame=1)
     table = transforms(out)
     drift = pl.read_parquet(drift_truth / "drift.parquet").select("dy_px", "dx_px").to_numpy()
     assert table["frame"].to_list() == [0, 1, 2, 3]
@@ -161,20 +186,3 @@ def test_a_frame_of_one_value_is_left_as_and_where_it_is_with_warnings(
 def test_a_reference_of_one_value_is_refused(bench, with_one_value):
     bench.refused("run", with_one_value(0, 100), frames=(1, 3))
     assert not (bench.folder / "refused").exists()
-
-
-def test_integers_are_rounded_and_clipped_to_their_type_and_do_not_overflow():
-    image = np.array([-3.0, 0.4, 0.6, 254.6, 70000.0], np.float32)
-    assert frames.as_dtype(image, np.dtype(np.uint8)).tolist() == [0, 0, 1, 255, 255]
-    assert frames.as_dtype(image, np.dtype(np.uint16)).tolist() == [0, 0, 1, 255, 65535]
-    image = np.array([5e9, -5e9], np.float32)
-    limits = np.iinfo(np.uint32)
-    assert frames.as_dtype(image, np.dtype(np.uint32)).tolist() == [limits.max, limits.min]
-
-
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [("uint8", "uint8"), (">u2", "uint16"), ("int16", "int16"), ("float64", "float32")],
-)
-def test_integer_types_are_kept_and_the_rest_is_float32(given, kept):
-    assert frames.output_dtype(np.dtype(given)) == np.dtype(kept)

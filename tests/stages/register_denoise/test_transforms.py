@@ -8,6 +8,7 @@ from pyscale_stages.register_denoise.ants_calls import Correction
 from pyscale_stages.register_denoise.transforms import (
     TRANSFORMS_FILE,
     LinearTransform,
+    centre_and_corners,
     is_doubtful,
     mapped,
     read_transforms,
@@ -32,6 +33,18 @@ def test_a_transform_about_any_centre_maps_points_as_the_one_about_the_image_cen
     assert found == pytest.approx(matrix @ (point - centre) + centre + shift)
 
 
+def test_a_translation_moves_centre_and_corners_alike_and_a_determinant_is_a_change_of_area():
+    table = table_of([ROW, ROW | {"frame": 1, "ty_px": 2.0, "tx_px": -1.0}])
+    points = centre_and_corners((5, 9))
+
+    found = mapped(table, points)
+
+    assert points.tolist() == [[0, 0], [-2, -4], [-2, 4], [2, -4], [2, 4]]
+    assert np.array_equal(found[0], points)
+    assert np.array_equal(found[1], points + np.array([2, -1]))
+    assert LinearTransform(m00=2.0, m01=1.0, m10=0.0, m11=3.0).determinant == 6.0
+
+
 def test_transforms_are_read_in_the_order_of_frames_and_other_frames_are_refused(tmp_path):
     path = tmp_path / TRANSFORMS_FILE
     table_of([ROW | {"frame": frame} for frame in (4, 3)]).write_parquet(path)
@@ -40,6 +53,16 @@ def test_transforms_are_read_in_the_order_of_frames_and_other_frames_are_refused
     for frames in ((0, 2), (0, 3), (1, 2)):
         with refused(BadInput):
             read_transforms(tmp_path, frames)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PAR1 and no more", table_of([ROW]).drop("m01")])
+def test_a_table_that_cannot_be_read_is_named(tmp_path, content):
+    if isinstance(content, bytes):
+        (tmp_path / TRANSFORMS_FILE).write_bytes(content)
+    elif content is not None:
+        content.write_parquet(tmp_path / TRANSFORMS_FILE)
+    with refused(BadInput):
+        read_transforms(tmp_path, (0, 1))
 
 
 SHAPE = (100, 200)

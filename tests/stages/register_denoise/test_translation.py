@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import polars as pl
 import pytest
@@ -104,11 +106,13 @@ def test_light_that_falls_off_to_the_corners_is_not_taken_for_the_specimen(speci
     assert errors_px(reference, [frame], SHIFTS[:1]).max() < 0.1
 
 
-def test_a_shift_moves_a_frame_as_ants_does(ants_shift, specimen):
+def test_a_shift_moves_a_frame_as_ants_does(tmp_path, specimen):
     linear = LinearTransform(ty_px=2.25, tx_px=-3.5)
+    file = tmp_path / "shift.mat"
+    ants_calls.write_transform(linear, SHAPE, file)
     channels = [specimen(SHAPE), specimen(SHAPE, (9, 9))]
 
-    by_ants, seen_by_ants = ants_calls.move(channels, (ants_shift(2.25, -3.5, SHAPE),))
+    by_ants, seen_by_ants = ants_calls.move(channels, (str(file),))
     moved, seen = translation.move(channels, linear)
 
     assert np.array_equal(seen, seen_by_ants)
@@ -117,14 +121,28 @@ def test_a_shift_moves_a_frame_as_ants_does(ants_shift, specimen):
         assert one == pytest.approx(other, abs=0.05)
 
 
-def test_a_frame_that_turned_is_left_where_it_is_and_told(
-    bench, movie_of, drifting_pixels, noisy, specimen
-):
-    turned = noisy(rotated(specimen(drifting_pixels.shape[1:]), 3), 3)
-    movie = movie_of(np.concatenate([drifting_pixels[:3], turned[None]]))
-    result = bench.run("run", movie, backend="fft")
-    table = pl.read_parquet(bench.folder / "out" / "transforms.parquet")
-    assert table["status"].to_list() == ["reference", "registered", "registered", "doubtful"]
+@pytest.fixture
+def turned(movie_of, drifting_pixels, noisy, specimen):
+    frame = noisy(rotated(specimen(drifting_pixels.shape[1:]), 3), 3)
+    return movie_of(np.concatenate([drifting_pixels[:3], frame[None]]))
+
+
+def statuses(bench):
+    return pl.read_parquet(bench.folder / "out" / "transforms.parquet")["status"].to_list()
+
+
+def test_a_frame_that_is_handed_over_is_registered_by_ants_and_told(bench, turned):
+    result = bench.run("run", turned, backend="fft")
+    assert statuses(bench) == ["reference", "registered", "registered", "handed_over"]
+    (said,) = result.warnings
+    assert said.startswith("1 of 4 frames were registered by ANTs")
+    assert "set backend to ants and transform to Rigid" in said
+
+
+def test_without_ants_it_is_left_where_it_is_and_told(bench, turned, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ants", None)
+    result = bench.run("run", turned, backend="fft")
+    assert statuses(bench) == ["reference", "registered", "registered", "doubtful"]
     (said,) = result.warnings
     assert said.startswith("1 of 4 frames were not moved")
-    assert "set backend to ants and transform to Rigid" in said
+    assert "antspyx, which would register them, is not installed" in said
