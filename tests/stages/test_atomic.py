@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from pyscale_stages import atomic
-from pyscale_stages.atomic import Kind, atomic_path, make_whole, naming, write_atomically
+from pyscale_stages.atomic import atomic_path, naming, write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import BadInput, ResourceExhausted
+from pyscale_stages.synth.atomic_folder import Kind, make_whole
 from refusals import refused
 
 

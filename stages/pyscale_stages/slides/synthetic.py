@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from pyscale_stages.atomic import Kind, make_whole
 from pyscale_stages.contract import Record
+from pyscale_stages.synth.atomic_folder import Kind, make_whole
 
 PARAMS_FILE = "slides.json"
 KIND = Kind("synthetic slides", "holds no synthetic slides", PARAMS_FILE)

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from pyscale_stages.atomic import make_whole
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.reading import Reading
+from pyscale_stages.synth.atomic_folder import make_whole
 from pyscale_stages.synth.camera import as_counts
 from pyscale_stages.synth.cells import CELL, Labels
 from pyscale_stages.synth.movie import KIND, Progress, RenderedFrame, write_frames

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pyscale_stages.atomic import Kind, atomic_path, make_whole
+from pyscale_stages.atomic import atomic_path
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.parquet import write_table
+from pyscale_stages.synth.atomic_folder import Kind, make_whole
 from pyscale_stages.synth.camera import Microscope
 from pyscale_stages.synth.cells import Cells, Labels, cover, label_image
 from pyscale_stages.synth.params import SynthParams, drift_path, random_stream

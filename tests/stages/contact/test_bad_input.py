@@ -24,6 +24,7 @@ def with_value(value, dtype):
         ([frames(), frames(n_frames=4)], {}),
         ([frames(), frames(shape=(9, 12))], {}),
         ([frames(), frames(np.float64)], {}),
+        ([frames()], {"backend": "cuda"}),
         ([frames()], {"device": "mps"}),
         ([frames()], {"device": "cuda", "backend": "numpy"}),
     ],
