@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from pyscale.analysis.comparison import comparison
+from pyscale.analysis.declared import Schema
 from pyscale.analysis.grid.findings import RATIO_SCHEMA
 from pyscale.analysis.grid.parts import PART_SCHEMA
 from pyscale.analysis.grid.points import POINT_SCHEMA
@@ -22,7 +23,6 @@ from pyscale.analysis.ranks.loader import RANK_SCHEMA
 from pyscale.analysis.ranks.reconstruct import POINT_SCHEMA as RECONSTRUCT_SCHEMA
 from pyscale.analysis.ranks.reconstruct import SCALING_SCHEMA
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.schema import Schema
 from pyscale.analysis.spending import with_costs
 from pyscale.analysis.trials import trial_table
 from pyscale.report.csv import FILES, RARE_FILES

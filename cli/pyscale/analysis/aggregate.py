@@ -13,9 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.declared import declared
+from pyscale.analysis.declared import REAL, Schema, columns, declared, ends_of
 from pyscale.analysis.intervals import median_interval, median_with_ends, with_ends
-from pyscale.analysis.schema import REAL, Schema, columns, ends_of
 from pyscale.analysis.workers import sum_if_all
 from pyscale_stages.record import Derived, OverRanks, OverTrials, Record
 

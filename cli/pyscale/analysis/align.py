@@ -12,9 +12,9 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.declared import REAL, TEXT, WHOLE, Schema
 from pyscale.analysis.intervals import with_ends
 from pyscale.analysis.judging import SIDES, Arms, Judgement, judge
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema
 
 Key = tuple[Any, ...]
 Row = Mapping[str, Any]

@@ -10,11 +10,11 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.align import Beside, Pairs, Row, align, by_labels, speedups
+from pyscale.analysis.declared import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 from pyscale.analysis.judging import MARGIN, OTHER_WORK, Arms
 from pyscale.analysis.ranks.loader import loader_trials
 from pyscale.analysis.ranks.reconstruct import reconstruct_trials
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 
 KEY = ("stage", "device", "workers")
 """Columns that name a configuration in both runs. The suite does not: its name changes no time,

@@ -1,4 +1,4 @@
-"""Columns of a record: their names, types, meanings and values, all made from its fields."""
+"""Columns of tables and their types, and of records: names, types and values made from fields."""
 
 from __future__ import annotations
 
@@ -13,8 +13,23 @@ import numpy as np
 import polars as pl
 from pydantic import BaseModel
 
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema
 from pyscale_stages.record import SHARES, Metric
+
+TEXT, WHOLE, REAL, FLAG = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
+TEXTS, TIME = pl.List(TEXT), pl.Datetime("us", "UTC")
+
+Schema = dict[str, pl.DataType]
+
+
+def columns(*runs: tuple[pl.DataType, str]) -> Schema:
+    """Give every name, with blanks between them, the type that stands before it; in this order."""
+    return {name: kind for kind, names in runs for name in names.split()}
+
+
+def ends_of(*names: str) -> str:
+    """Names of numbers that have an interval, each with its two ends."""
+    return " ".join(f"{name} {name}_low {name}_high" for name in names)
+
 
 _KINDS: dict[Any, pl.DataType] = {
     int: WHOLE,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
+from pyscale.analysis.declared import REAL, TEXT, WHOLE, columns
 from pyscale.analysis.workers import TASK_PHASES
 from pyscale_stages.contract import Record
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.declared import FLAG, REAL, TEXT, WHOLE, columns
 from pyscale.analysis.intervals import median_with_ends
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.losses import GROUP
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, columns
 from pyscale_stages.measured import Over
 
 OVER: dict[Over, Callable[[pl.Expr], pl.Expr]] = {

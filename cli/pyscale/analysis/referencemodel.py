@@ -9,11 +9,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import polars as pl
 from pydantic import Field, field_validator
 
+from pyscale.analysis.declared import REAL, TEXT, WHOLE, columns
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.grid.points import SIZE
 from pyscale.analysis.machine.findings import machine_tests
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 from pyscale_stages.contract import Record
 from pyscale_stages.registry import stage_names

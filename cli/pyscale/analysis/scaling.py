@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.declared import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, ends_of
 from pyscale.analysis.doubts import TIE, coarse_step, drifting, flag_codes, widened, widened_ratio
 from pyscale.analysis.flags import is_invalid
 from pyscale.analysis.intervals import (
@@ -27,7 +28,6 @@ from pyscale.analysis.losses import (
     sums,
 )
 from pyscale.analysis.resource_request import requested_and_used
-from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, ends_of
 from pyscale.analysis.warned import codes
 
 _WITH_ENDS = ends_of("speedup", "efficiency", "karp_flatt", "gustafson")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from pyscale.analysis.declared import FLAG, REAL, TEXT, TEXTS, TIME, WHOLE, columns
 from pyscale.analysis.doubts import in_a_row, rounded_to
-from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, TIME, WHOLE, columns
 from pyscale.analysis.trials import TIMING_COLUMNS
 from pyscale.analysis.workers import seconds, sum_if_all
 

@@ -12,7 +12,7 @@ from pyscale import api
 from pyscale.analysis.comparison import comparison, rank_times
 from pyscale.analysis.machine.beside import machines_beside
 from pyscale.analysis.machine.findings import MachineFindings, machine_tests
-from pyscale.archive.archive import archive
+from pyscale.commands.archiving import archive
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
 from pyscale.evaluation.results import (

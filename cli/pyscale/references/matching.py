@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.declared import REAL, TEXT, WHOLE, columns
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.beside import device_names
 from pyscale.analysis.ranks.loader import SETTINGS
 from pyscale.analysis.ranks.reconstruct import COMPUTED, TOTAL
 from pyscale.analysis.referencemodel import GPUS, NUM_WORKERS, WORKERS, Loaded, Referred
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 
 NONE = "none"
 """Instead of a reference's name: no reference at all."""

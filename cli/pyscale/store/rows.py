@@ -10,9 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.declared import row_of, schema_of
+from pyscale.analysis.declared import FLAG, REAL, TEXT, WHOLE, Schema, columns, row_of, schema_of
 from pyscale.analysis.ranks.loader import SETTINGS, setting_columns
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
 from pyscale.analysis.workers import most_at_once
 from pyscale.planning.plan import Trial
 from pyscale.planning.traits import has_own_work, shares_result

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pyscale.analysis.declared import schema_of
-from pyscale.analysis.schema import FLAG, REAL, TEXT, TIME, WHOLE, Schema, columns
+from pyscale.analysis.declared import FLAG, REAL, TEXT, TIME, WHOLE, Schema, columns, schema_of
 from pyscale.analysis.workers import with_lanes
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import Sources

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
+from pyscale.analysis.declared import REAL, TEXT, WHOLE, columns
 from pyscale.analysis.workers import Interval, lanes_of, most_at_once
 from pyscale.console import talk
 from pyscale.errors import UserError

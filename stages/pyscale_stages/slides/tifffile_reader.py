@@ -13,7 +13,6 @@ import tifffile
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.opening import LevelSlide, Pixels
-from pyscale_stages.slides.wholejpeg import is_whole
 
 KEPT_BYTES = 32 * 2**20
 """Decoded tiles that are kept of each open slide: as much as OpenSlide keeps."""
@@ -21,6 +20,12 @@ _WHITE = 255
 _MAKERS = ("ndpi", "scn", "bif", "philips")
 """Of slides whose tiles overlap, lie in several areas, or are padded."""
 _JPEG, _APERIO_JPEG2000_YCBCR = 7, 33003
+_SCAN, _END = 0xDA, 0xD9
+_BETWEEN_SCANS = frozenset({_SCAN, 0xC4, 0xDB, 0xDD})
+"""Markers that may follow a scan: another, or tables for it."""
+_PADDING = b"\0\xff"
+_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
+"""In a scan, 0xff is followed by 0 or by a number from the restart markers, and else a marker."""
 _GREY, _RGB, _YCBCR = 1, 2, 6
 _UM_PER_RESOLUTION_UNIT = {2: 25_400.0, 3: 10_000.0}
 """Micrometres in an inch and in a centimetre, by TIFF's numbers of them."""
@@ -166,3 +171,33 @@ def number_said(text: str | None) -> float | None:
     except ValueError:
         return None
     return value if 0 < value < math.inf else None
+
+
+def is_whole(data: bytes) -> bool:
+    """Find whether the scans of a JPEG image end where they should."""
+    # Changed bytes that still decode stay unfound.
+    try:
+        scan = _scan_after(data, 2)
+        while scan:
+            found = _MARKER.search(data, scan)
+            if found is None:
+                return False
+            marker = data[found.start() + 1]
+            if marker == _END:
+                return not data[found.end() :].strip(_PADDING)
+            if marker not in _BETWEEN_SCANS:
+                return False
+            scan = _scan_after(data, found.start())
+    except IndexError:
+        pass
+    return False
+
+
+def _scan_after(data: bytes, at: int) -> int:
+    """Where the next scan begins, past the segments from `at` on; 0 where they are none."""
+    while data[at] == 0xFF:
+        after = at + 2 + (data[at + 2] << 8) + data[at + 3]
+        if data[at + 1] == _SCAN:
+            return after
+        at = after
+    return 0

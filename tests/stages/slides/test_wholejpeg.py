@@ -1,7 +1,7 @@
 import imagecodecs
 import pytest
 
-from pyscale_stages.slides.wholejpeg import is_whole
+from pyscale_stages.slides.tifffile_reader import is_whole
 
 
 def test_tiles_of_any_quality_are_whole_also_with_padding_behind_them(picture):

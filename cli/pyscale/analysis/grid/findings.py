@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
+from pyscale.analysis.declared import FLAG, REAL, TEXT, WHOLE, columns
 from pyscale.analysis.findings import PointFindings
 from pyscale.analysis.grid.parts import COMPARED, PART_SCHEMA, call_parts, samples, unaided
 from pyscale.analysis.grid.points import SIZE, grid_points, points_of, points_of_table
 from pyscale.analysis.intervals import CONFIDENCE, Array, ratio_interval_by_block, with_ends
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, columns
 from pyscale_stages.contract import Record
 
 

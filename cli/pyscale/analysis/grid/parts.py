@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import polars as pl
 
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
+from pyscale.analysis.declared import REAL, TEXT, WHOLE, columns
 
 Measure = Literal["steady", "first", "start", "published"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from pyscale.analysis.aggregate import medians
+from pyscale.analysis.declared import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, ends_of
 from pyscale.analysis.findings import Row
 from pyscale.analysis.grid.parts import MEASURES, SAMPLE_SCHEMA, built
 from pyscale.analysis.intervals import median_with_ends
-from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, ends_of
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 
 SIZE = "length_px"

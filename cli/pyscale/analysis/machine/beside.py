@@ -10,8 +10,8 @@ from typing import Any, Literal
 import polars as pl
 
 from pyscale.analysis.align import Beside, Key, Pairs, Row, align, by_labels, speedups
+from pyscale.analysis.declared import REAL, TEXT, WHOLE, Schema, columns
 from pyscale.analysis.judging import MARGIN, Arms
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns
 
 CELL = ("kind", "entry", "processes", "device", "test", "at_once", "step")
 """What names a time within a side: no step is the whole of a test."""

@@ -9,10 +9,10 @@ from typing import ClassVar
 import polars as pl
 
 from pyscale.analysis.aggregate import medians
+from pyscale.analysis.declared import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 from pyscale.analysis.findings import Findings
 from pyscale.analysis.flags import FLAGS
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 from pyscale_stages.residency import LEAST_PROVED_FIRST
 
 SLOW, FAST = 0.8, 1.25

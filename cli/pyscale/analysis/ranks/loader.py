@@ -18,12 +18,11 @@ from pyscale.analysis.aggregate import (
     of_middle,
     trials_of_ranks,
 )
-from pyscale.analysis.declared import schema_of
+from pyscale.analysis.declared import FLAG, REAL, TEXT, WHOLE, Schema, columns, ends_of, schema_of
 from pyscale.analysis.doubts import cache_flags, flags_of_any
 from pyscale.analysis.findings import PointFindings, Row
 from pyscale.analysis.flags import FROM_MEMORY, STRAGGLING, raised
 from pyscale.analysis.intervals import ratio_interval, with_ends
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns, ends_of
 from pyscale.analysis.trials import least_proved
 from pyscale.analysis.workers import sum_if_all
 from pyscale_stages.loader.stage import LoaderParams

@@ -18,6 +18,7 @@ from pyscale.analysis.aggregate import (
     of_middle,
     trials_of_ranks,
 )
+from pyscale.analysis.declared import FLAG, REAL, TEXT, WHOLE, columns, ends_of
 from pyscale.analysis.doubts import flags_of_any
 from pyscale.analysis.findings import PointFindings, Row
 from pyscale.analysis.flags import MOST_REST, UNEVEN, raised
@@ -27,7 +28,6 @@ from pyscale.analysis.intervals import (
     ratio_interval_by_block,
     with_ends,
 )
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, columns, ends_of
 from pyscale_stages.reconstruction import (
     COMPONENTS,
     DENOISER_TOLERANCE,

@@ -11,7 +11,7 @@ from rocrate.rocrate import ROCrate
 
 from mockexecutor import MockEnd, MockExecutor
 from mockruns import carried_out, carry_out, killed_at, tell_samples
-from pyscale.archive.archive import archive
+from pyscale.commands.archiving import archive
 from pyscale.errors import UserError
 from pyscale.evaluation.results import results_of
 from pyscale.store.crate import write_crate
