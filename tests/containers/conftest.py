@@ -80,7 +80,7 @@ def look(tmp_path):
 def build_toy(engine, containers, images, monkeypatch, capfd):
     """Call it to build the toy image in this process; it tells the layers that were made."""
     del engine
-    for module in ("content", "catalog", "build"):
+    for module in ("catalog", "build"):
         monkeypatch.setattr(f"pyscale.images.{module}.shipped", lambda _: containers)
     monkeypatch.setattr("pyscale.images.build.fetch_wheels", lambda _, wheels: _make(wheels))
     monkeypatch.setattr("pyscale.images.lockfile.catalog", lambda: {CONTACT.name: CONTACT})

@@ -40,11 +40,11 @@ def submitted(scripts):
 def exit_code(job):
     """With what a job ended, once the accounts know."""
 
-    def accounts():
-        return say("qacct", "-j", job, check=False)
+    def found():
+        return re.search(r"exit_status +(\d+)", say("qacct", "-j", job, check=False))
 
-    wait_for(accounts, f"job {job} had ended")
-    return int(re.search(r"exit_status +(\d+)", accounts())[1])
+    wait_for(found, f"job {job} had ended")
+    return int(found()[1])
 
 
 def outputs(folder):
