@@ -197,7 +197,7 @@ def not_compared(sweep: Sweep) -> str | None:
     needed = f"another value of {versus}"
     if versus == DEVICE:
         needed = "times of both devices" if sweep.is_table else "`--device cpu,cuda`"
-    return f"Only {only} was measured: a ratio needs {needed}."
+    return f"{only} alone was measured; a ratio needs {needed}."
 
 
 LEFT_OUT = {"Trials", "Building the model (s)", "Device memory (GiB)", "Flags"}
