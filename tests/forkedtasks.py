@@ -53,7 +53,7 @@ def forked_tasks():
     """Commands in the block work runs off in this process, whose tasks begin as forks."""
     with (
         patch.object(local, "_launched", _launched),
-        patch("pyscale.measuring.here.started", _worked_off),
+        patch("pyscale.measuring.following.started", _worked_off),
     ):
         yield
 
@@ -71,7 +71,7 @@ class Ended:
 def _worked_off(run):
     """Work a run off before who started that follows it."""
     from commandline import exit_code
-    from pyscale.measuring.here import LOG_FILE
+    from pyscale.measuring.following import LOG_FILE
 
     with (run / LOG_FILE).open("w") as log, redirect_stdout(log), redirect_stderr(log):
         return Ended(exit_code(["pyscale", "work", run]))

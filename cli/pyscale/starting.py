@@ -11,7 +11,7 @@ from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run
 from pyscale.errors import UserError
 from pyscale.measuring.benchmark import plan_run
-from pyscale.measuring.here import Here, Queued
+from pyscale.measuring.following import Here, Queued
 from pyscale.measuring.holding import Holder
 from pyscale.planning.joboptions import warn_of_no_gpus
 from pyscale.planning.placement import local_placement

@@ -7,7 +7,7 @@ import pytest
 
 from forkedtasks import forked_tasks
 from gridengine.daemons import say, wait_for
-from pyscale.measuring.here import Queued
+from pyscale.measuring.following import Queued
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal

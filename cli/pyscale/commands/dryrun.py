@@ -23,7 +23,7 @@ from pyscale.evaluation.cost import (
 )
 from pyscale.executors.submission import script_of
 from pyscale.findings import Finding
-from pyscale.measuring.here import LOG_FILE
+from pyscale.measuring.following import LOG_FILE
 from pyscale.measuring.holding import held_parameters
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site

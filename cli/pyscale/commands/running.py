@@ -17,7 +17,7 @@ from pyscale.errors import UserError
 from pyscale.executors.submission import end_jobs
 from pyscale.interruption import ENDING
 from pyscale.measuring.blocks import extended, what_time_bought
-from pyscale.measuring.here import Queued
+from pyscale.measuring.following import Queued
 from pyscale.measuring.holding import executor_here, work
 from pyscale.planning.plan import Plan
 from pyscale.planning.suite import Suite
