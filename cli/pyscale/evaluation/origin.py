@@ -15,6 +15,7 @@ from pyscale.planning.plan import Plan
 from pyscale.planning.runfacts import facts as facts_of
 from pyscale.planning.sweep import Sweep
 from pyscale.progress.status import queue_waits_s
+from pyscale.progress.statusview import duration
 from pyscale.references.workid import work_id_of
 from pyscale.report.context import Command, Node, ReportContext, Work
 from pyscale.resources import shipped
@@ -47,6 +48,8 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
         "page cache of the inputs before each trial": settings["cache"],
     }
     cluster = {} if plan.site is None else {"cluster": plan.site.name}
+    started: Any = tasks["submit_utc"].min()
+    ended: Any = tasks["end_utc"].max()
     return ReportContext(
         title=plan.title,
         settings={
@@ -63,7 +66,8 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
         measured_for=plan.measured_for,
         run_id=plan.run_id,
         work_id=work_id_of(run),
-        started=tasks["submit_utc"].min(),
+        started=started,
+        took=duration((ended - started).total_seconds()) if started and ended else None,
         nodes=found,
         facts=facts(plan, manifest),
         commands=commands(plan),

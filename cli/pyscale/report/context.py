@@ -63,6 +63,7 @@ class ReportContext(Record):
         None, description="Fingerprint of its input and parameters (`pyscale.references.workid`)"
     )
     started: datetime | None = Field(None, description="When its first task was submitted, UTC")
+    took: str | None = Field(None, description="From then to the end of its last task, in words")
     nodes: tuple[Node, ...] = Field((), description="Every kind of node that tasks ran on")
     facts: dict[str, dict[str, str]] = Field(
         {}, description="What else it was made from, by heading: name and value"
