@@ -6,7 +6,7 @@ import pytest
 import tifffile
 
 from movingsquares import write_moving_squares
-from pyscale_stages.windows import read_window
+from pyscale_stages.windows import read_window, same_bytes
 from stagetasks import Bench
 
 
@@ -31,3 +31,13 @@ def test_windows_of_copies_of_one_movie_are_joined_and_of_two_movies_of_one_leng
     assert whole.inputs == read_window(first).inputs
     assert set(whole.inputs) == {"labels"}
     bench.refused("merge", first, of_other)
+
+
+def test_outputs_of_which_one_file_differs_are_not_the_same(tmp_path):
+    for folder, last in (("one", "same"), ("two", "same"), ("other", "changed")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "first.txt").write_text("same")
+        (tmp_path / folder / "last.txt").write_text(last)
+    names = ("first.txt", "last.txt")
+    assert same_bytes(tmp_path / "one", tmp_path / "two", names)
+    assert not same_bytes(tmp_path / "one", tmp_path / "other", names)

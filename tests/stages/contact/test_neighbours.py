@@ -77,3 +77,17 @@ def test_the_nearest_is_the_first_smallest_of_all_distances(points, others):
         index, distance = nearest(own, candidates, same=same)
         assert index.tolist() == all_distances.argmin(axis=1).tolist()
         assert distance.tolist() == all_distances.min(axis=1).tolist()
+
+
+def test_the_first_of_equally_near_cells_is_the_nearest_and_without_any_nothing_is():
+    points = np.array([[0.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
+    index, distance = nearest(points, points, same=True)
+    assert index.tolist() == [1, 0, 0]
+    assert distance.tolist() == [2, 2, 2]
+    points = np.array([[4.0, 4.0]])
+    for index, distance in (
+        nearest(points, points, same=True),
+        nearest(points, np.empty((0, 2)), same=False),
+    ):
+        assert index.tolist() == [-1]
+        assert distance.tolist() == [np.inf]

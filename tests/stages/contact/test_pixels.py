@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pyscale_stages.contact.labels import densify
-from pyscale_stages.contact.pixels import capacity_for, measure
+from pyscale_stages.contact.pixels import capacity_for, fits_sums, measure
 from pyscale_stages.errors import ResourceExhausted
 from refusals import refused
 
@@ -127,3 +127,10 @@ def test_a_frame_with_too_many_cells_for_the_device_says_so(opencl):
     types = [densify(np.eye(*SHAPE, dtype=np.uint16))]
     with refused(ResourceExhausted):
         measure(types, 1 << 20)
+
+
+def test_masks_too_large_for_the_devices_sums_are_told_from_cells():
+    mask = np.ones((1600, 1600), np.uint8)
+    assert not fits_sums(densify(mask)).any()
+    cells = np.repeat(np.arange(1, 65, dtype=np.uint8).reshape(8, 8), 200, axis=0)
+    assert fits_sums(densify(np.repeat(cells, 200, axis=1))).all()

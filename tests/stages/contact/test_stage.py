@@ -5,7 +5,11 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from pyscale_stages.contact import labels
+from pyscale_stages.contact.labels import pieces
 from pyscale_stages.contact.tables import COLUMNS, joined
+from pyscale_stages.movie import Movie
+from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams
 
@@ -101,3 +105,18 @@ def test_the_record_names_the_opencl_device(bench, movie_of):
     assert result.versions["opencl_device"]
     assert result.versions["opencl_driver"] != "unknown"
     assert "model_load" in {span.phase for span in result.spans}
+
+
+def test_two_movies_share_the_memory_that_one_has_and_the_wider_sets_the_pieces(
+    tmp_path, monkeypatch
+):
+    movies = []
+    for dtype in (np.uint16, np.uint32):
+        path = tmp_path / f"{np.dtype(dtype)}.ome.tif"
+        write_movie(path, np.zeros((8, 4, 4), dtype), "TYX")
+        movies.append(Movie.open(path))
+    # Eight frames of the one, four of the other.
+    monkeypatch.setattr(labels, "BLOCK_BYTES", 8 * 4 * 4 * 2)
+    assert list(pieces((movies[0],), (0, 8))) == [(0, 8)]
+    assert list(pieces((movies[1],), (1, 8))) == [(1, 5), (5, 8)]
+    assert list(pieces((movies[0], movies[1]), (2, 7))) == [(2, 4), (4, 6), (6, 7)]

@@ -6,6 +6,7 @@ import numpy as np
 import psutil
 import pytest
 
+from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.layout import Layout
 from pyscale_stages.measure import cgroups
 from pyscale_stages.movie import Movie
@@ -59,3 +60,12 @@ def test_cellpose_really_holds_that_much(diameter_px, movie, segmenter):
     finally:
         tracemalloc.stop()
     assert least < peak < 3 * least
+
+
+def test_the_middle_of_it_may_fit(frames, monkeypatch):
+    movie = Movie.open(frames)
+    monkeypatch.setattr(cgroups, "usable_bytes", lambda: 128 * 144 * 2 + 64 * 64 * 80)
+    fitting, larger = (stage.least_bytes((side, side), movie, SegmentParams()) for side in (64, 65))
+    cgroups.refuse_beyond_memory(fitting, "segmenting", "take the middle")
+    with pytest.raises(ResourceExhausted):
+        cgroups.refuse_beyond_memory(larger, "segmenting", "take the middle")

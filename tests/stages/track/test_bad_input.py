@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import tifffile
 
 CELLS = np.zeros((4, 32, 32), dtype=np.uint16)
 CELLS[:, 4:9, 4:9] = 1
@@ -21,3 +22,12 @@ NEGATIVE[3, 20, 20] = -1
 )
 def test_no_labels_and_parameters_that_mean_nothing_are_refused(frames, params, bench, movie_of):
     bench.refused("run", movie_of(frames), **params)
+
+
+def test_a_folder_of_label_frames_may_hold_other_files(bench, tmp_path):
+    folder = tmp_path / "frames"
+    folder.mkdir()
+    for index, frame in enumerate(CELLS):
+        tifffile.imwrite(folder / f"mask{index}.tif", frame)
+    (folder / "res_track.txt").write_text("1 0 3 0\n")
+    bench.done("run", folder)

@@ -65,3 +65,10 @@ def test_links_cut_at_the_limit_are_said_with_what_to_raise(
     warnings = bench.run("run", labels, max_distance_px=limit_px).warnings
     assert len(warnings) == (said is not None)
     assert all(said in warning and "raise max_distance_px" in warning for warning in warnings)
+
+
+def test_cells_that_jump_out_of_their_outline_are_for_the_other_backend(label_movie, bench):
+    labels = label_movie([[(y, 10 + 8 * t) for y in (10, 40, 70)] for t in range(12)])
+    (warning,) = bench.run("run", labels, backend="overlap").warnings
+    assert 'choose backend = "laptrack"' in warning
+    assert not (bench.folder / "out" / "distances.json").exists()
