@@ -24,8 +24,6 @@ from pyscale.analysis.losses import GROUP, OfCurve, in_curve
 from pyscale_stages.contract import Record
 
 Objective = Literal["knee", "fastest", "most", "soonest", "min_efficiency", "deadline", "budget"]
-LIMITED: tuple[Objective, ...] = ("min_efficiency", "deadline", "budget")
-"""Objectives of the user's own limit."""
 EXACT: tuple[Objective, ...] = ("knee", "deadline")
 """Objectives without a margin: of the others the first that is close to the best is chosen."""
 NEAR = 0.10
