@@ -50,9 +50,9 @@ class StageAdvice(Record):
     excluded: tuple[str, ...] = Field(description="Configurations that are never chosen, and why")
     experiments: tuple[Experiment, ...] = Field(description="Runs that would settle it")
     request: Request | None = Field(description="What to ask for, for the objective of `Advice`")
-    trust: Trust = Field("yes", description="Whether the numbers can be trusted")
-    reasons: tuple[str, ...] = Field((), description="Why, in a few words each")
-    notes: tuple[str, ...] = Field((), description="What cannot change the answer")
+    trust: Trust = Field(description="Whether the numbers can be trusted")
+    reasons: tuple[str, ...] = Field(description="Why, in a few words each")
+    notes: tuple[str, ...] = Field(description="What cannot change the answer")
 
     @property
     def has_one_n(self) -> bool:
@@ -74,13 +74,13 @@ class Advice(Record):
     """The answer of `pyscale advise`."""
 
     title: str = Field(description="What was measured")
-    objective: Objective = Field(description="The one that requests and directives are for")
+    objective: Objective = Field("knee", description="The one that requests and directives are for")
     measured_for: str = Field(description="What was processed, and on what")
-    stages: tuple[StageAdvice, ...]
+    stages: tuple[StageAdvice, ...] = ()
     ranks: tuple[RankAdvice, ...] = Field((), description="Of what ranks do together")
-    doubts: tuple[str, ...] = Field(description="Flags by which another N could be the best")
+    doubts: tuple[str, ...] = Field((), description="Flags by which another N could be the best")
     worse: tuple[str, ...] = Field((), description="What stages measure, where it gets worse")
-    directives: str = Field(description="What asks for the requests, to paste")
+    directives: str = Field("", description="What asks for the requests, to paste")
     table: Table | None = Field(
         None, exclude=True, description="Every choice, as a report lays them out"
     )
