@@ -14,7 +14,7 @@ from pyscale.analysis.causes import TAKEN_OUT_WHOLE, Cause, Limits
 from pyscale.analysis.flags import SENTENCES, UNCHECKED, flags_of, flags_of_trials
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.laws import WRITTEN, CurveFits
+from pyscale.analysis.laws import CurveFits
 from pyscale.analysis.warned import CodeWarning, of_trials
 from pyscale.report import templating
 from pyscale.report.curves import Curve, curves
@@ -158,7 +158,7 @@ def rival(found: Limits) -> Cause | None:
 def laws(found: CurveFits, excluded: Sequence[int] = ()) -> list[str]:
     """State the laws fitted to one curve, or why one is not, and the N that they exclude."""
     fits = (found.amdahl, found.usl)
-    return templating.sentences("laws.j2", laws=fits, excluded=excluded, written=WRITTEN)
+    return templating.sentences("laws.j2", laws=fits, excluded=excluded)
 
 
 class Said(Record):
