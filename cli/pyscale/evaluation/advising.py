@@ -146,20 +146,19 @@ def _advice(
     # Workers that are ranks are started by one job.
     meeting = set() if plan is None else {trial.entry for trial in plan.trials if trial.meets}
     cores = cores_of(results.context)
-    runs = next_runs(drawn, chosen, about.limits, plan, cores, objective=wanted)
+    runs = next_runs(drawn, chosen, plan, cores, objective=wanted)
     about = replace(about, choices=chosen, requests=requests, next_runs=runs)
     line = bottom_line(about, wanted)
     stages = []
     for curve, own in zip(drawn, line.stages, strict=True):
         of_curve = [choice for choice in asked if curve.owns(choice)]
-        close = limits_near(curve, of_curve, about.limits)
         stages.append(
             StageAdvice(
                 name=curve.name,
                 choices=tuple(of_curve),
-                limits=tuple(close),
+                limits=tuple(limits_near(curve, of_curve, about.limits)),
                 excluded=tuple(excluded(curve)),
-                experiments=experiments_of(curve, of_curve, close, plan, cores),
+                experiments=experiments_of(curve, of_curve, plan, cores),
                 request=next(filter(curve.owns, requests), None),
                 trust=own.trust,
                 reasons=own.reasons,

@@ -124,7 +124,6 @@ class TestRuns:
 
 class TestRunLines:
     EXPERIMENT = Experiment(code="larger", reason="", workers=(1, 4, 8), repeats=6)
-    WINDOWS = Experiment(code="windows", reason="", workers=(1,), repeats=6, windows=4)
 
     def test_settings_of_the_run_come_along_and_built_in_ones_do_not(self, make):
         plan = make(cpus_per_worker=2, cache="warm", data="two words")
@@ -144,9 +143,6 @@ class TestRunLines:
         assert first == 'PYSCALE_IMAGES={"segment": "mine"}'
         own = plan.model_copy(update={"suite": plan.suite.model_copy(update={"is_own": True})})
         assert run_line(own, ["segment"], self.EXPERIMENT).startswith("pyscale run pipeline.toml ")
-
-    def test_the_windows_of_many_workers_go_to_one(self, make):
-        assert_said(run_line(make(), ["segment"], self.WINDOWS))
 
 
 class TestTables:
