@@ -133,11 +133,13 @@ def _advice(
         told = "; ".join(f"{choice.stage}: {choice.refusal}" for choice in asked)
         raise UserError(f"no N can be given for {wanted} ({told})")
     drawn = curves(table)
+    entries = () if plan is None else table["stage"].unique()
+    cpus = {entry: threads_of(plan, entry) for entry in entries if plan is not None}
     requests = [
         request
         for one in asked
         if one.objective == wanted
-        and (request := request_of(one, trials, cpus=plan and threads_of(plan, one.stage)))
+        and (request := request_of(one, trials, cpus=cpus.get(one.stage)))
     ]
     named = [
         (one, None if plan is None else load_stage(plan.suite.stage_name(one.stage)))
