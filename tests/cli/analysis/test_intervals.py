@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscale.analysis.intervals import (
-    LEAST_RESAMPLES,
     RESAMPLES,
     in_shared_blocks,
     median_interval,
@@ -124,19 +123,6 @@ def test_few_trials_are_drawn_one_by_one(trials, paired):
     arms = np.random.default_rng(1).lognormal(0, 0.03, (3, trials))
     found = resampled_medians(arms, paired=paired)
     assert (found == one_by_one(arms, paired=paired, count=RESAMPLES)).all()
-
-
-def test_of_many_trials_as_many_are_drawn_as_fit_the_memory():
-    arms = np.random.default_rng(1).lognormal(0, 0.03, (2, 1_200))
-    found = resampled_medians(arms, paired=True)
-    assert len(found) == LEAST_RESAMPLES
-    assert (found == one_by_one(arms, paired=True, count=LEAST_RESAMPLES)).all()
-
-
-def test_arms_that_are_drawn_by_themselves_are_independent():
-    arm = np.random.default_rng(3).lognormal(0, 0.03, 500)
-    one, other = resampled_medians([arm, arm], paired=False).T
-    assert abs(np.corrcoef(one, other)[0, 1]) < 0.05
 
 
 @pytest.mark.parametrize(

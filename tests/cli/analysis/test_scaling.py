@@ -177,13 +177,6 @@ def test_cpu_and_gpu_are_two_curves_with_two_baselines_and_states_are_not_averag
     assert table["cache_state"].to_list() == ["verified-cold+warm"] * 4
 
 
-def test_karp_flatt_finds_the_serial_part_of_amdahl():
-    serial = 0.07
-    for workers in (2, 4, 8, 64):
-        speedup = 1 / (serial + (1 - serial) / workers)
-        assert karp_flatt(speedup, workers) == pytest.approx(serial)
-
-
 @pytest.mark.parametrize(
     ("imports", "heavy"),
     [
