@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscale.analysis.intervals import (
+    LEAST_RESAMPLES,
     RESAMPLES,
     in_shared_blocks,
     median_interval,
@@ -123,6 +124,13 @@ def test_few_trials_are_drawn_one_by_one(trials, paired):
     arms = np.random.default_rng(1).lognormal(0, 0.03, (3, trials))
     found = resampled_medians(arms, paired=paired)
     assert (found == one_by_one(arms, paired=paired, count=RESAMPLES)).all()
+
+
+def test_of_many_trials_as_many_are_drawn_as_fit_the_memory():
+    arms = np.random.default_rng(1).lognormal(0, 0.03, (2, 1_200))
+    found = resampled_medians(arms, paired=True)
+    assert len(found) == LEAST_RESAMPLES
+    assert (found == one_by_one(arms, paired=True, count=LEAST_RESAMPLES)).all()
 
 
 @pytest.mark.parametrize(
