@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pyscale.analysis.flags import DRIFT, raised
+from pyscale.analysis.flags import SHARES, raised
 from pyscale.analysis.intervals import CONFIDENCE, Interval, repeats_needed
 from pyscale.analysis.losses import GROUP
 from pyscale.analysis.workers import CLOCK_TOLERANCE_S
@@ -120,12 +120,15 @@ def is_unstable(values: Sequence[float]) -> bool:
     """Tell whether repeats scatter too much, by the rules of pyperf and of hyperfine."""
     if len(values) < 2:
         return False
-    mean = fmean(values)
+    mean, centre = fmean(values), median(values)
+    distances = [abs(value - centre) for value in values]
+    # Values that mostly tie have no scale to judge the farthest by.
+    scale = deviation if (deviation := median(distances)) > TIE * centre else math.inf
     return (
         stdev(values) >= PYPERF_DEVIATION * mean
         or min(values) <= (1 - PYPERF_EXTREME) * mean
         or max(values) >= (1 + PYPERF_EXTREME) * mean
-        or _has_outlier(values)
+        or max(distances) > HYPERFINE_DISTANCE * scale
     )
 
 
@@ -136,16 +139,6 @@ def first_stands_apart(values: Sequence[float]) -> bool:
     centre = median(values)
     distances = [abs(value - centre) for value in values]
     return distances[0] == max(distances)
-
-
-def _has_outlier(values: Sequence[float]) -> bool:
-    """Apply hyperfine's rule; values that mostly tie have no scale to judge by."""
-    centre = median(values)
-    distances = [abs(value - centre) for value in values]
-    deviation = median(distances)
-    if deviation <= TIE * centre:
-        return False
-    return max(distances) > HYPERFINE_DISTANCE * deviation
 
 
 SURE_DRIFT = (1 + CONFIDENCE) / 2
@@ -186,7 +179,7 @@ def drifting(trials: pl.DataFrame) -> set[tuple[Any, ...]]:
         )
         slope = _slope(blocks) or _slope(blocks.filter("is_later"))
         span = curve["position"].to_list()[-1] - curve["position"].to_list()[0]
-        if curve["is_later"].sum() >= repeats_needed() and abs(slope) * span >= DRIFT:
+        if curve["is_later"].sum() >= repeats_needed() and abs(slope) * span >= SHARES["drift"]:
             found.add(key)
     return found
 

@@ -28,46 +28,37 @@ class Flag(Record):
         description="Whether another N could be the best in truth; others cost precision alone, or "
         "are a configuration's end",
     )
+    share: float | None = Field(None, description="From which, or below which, it is raised")
     short: str = Field(description="In a few words")
     sentence: str
 
 
-STRAGGLING = 0.2
-"""A slowest rank that is this far below the median of the ranks is a straggler."""
-DRIFT = 0.05
-"""A change over the run, as a fraction of the wall time, below which nothing is said."""
-FROM_MEMORY = 0.01
-"""Of what is read, a share from block devices below which memory gave nearly all."""
-MOST_REST = 0.01
-"""Of an iteration's wall time: components that leave more out, or count more twice, are wrong."""
-UNEVEN = 0.8
-"""A mean over the largest of the ranks' work below which they are called uneven."""
-
 _NUMBERS = {
     "repeats": str(repeats_needed()),
-    "drift": f"{100 * DRIFT:g} %",
-    "from_memory": f"{FROM_MEMORY:.0%}",
     "clock_tolerance": f"{CLOCK_TOLERANCE_S:g} s",
-    "straggling": f"{STRAGGLING:.0%}",
-    "uneven": f"{UNEVEN:.0%}",
-    "rest": f"{MOST_REST:.0%}",
     "gradient": f"{GRADIENT_TOLERANCE:g}",
     "denoiser": f"{DENOISER_TOLERANCE:g}",
 }
-"""What sentences name."""
+"""What sentences name, beside the share of their own flag as `{share}`."""
 
 
 def _declared() -> dict[str, Flag]:
     text = (files("pyscale.analysis") / "flags.toml").read_text("utf-8")
-    told = ("short", "sentence")
     return {
-        code: Flag(**own | {name: own[name].format(**_NUMBERS) for name in told})
+        code: Flag(**own | {name: _filled(own, name) for name in ("short", "sentence")})
         for code, own in tomllib.loads(text).items()
     }
 
 
+def _filled(own: Mapping[str, Any], name: str) -> str:
+    text: str = own[name]
+    return text.format(**_NUMBERS, share=f"{100 * own.get('share', 0):g} %")
+
+
 FLAGS = _declared()
 """In the order in which every table and text has them."""
+SHARES = {code: flag.share for code, flag in FLAGS.items() if flag.share is not None}
+"""Shares of the flags that have one."""
 SENTENCES = {code: flag.sentence for code, flag in FLAGS.items()}
 
 

@@ -18,27 +18,6 @@ SHAPE: dict[LawName, tuple[str, ...]] = {"amdahl": ("f",), "usl": ("sigma", "kap
 """Parameters beside T1."""
 UPPER = (1.0, np.inf)
 """Largest value of each part of a law's shape; the smallest is 0."""
-WRITTEN: dict[LawName, str] = {
-    "amdahl": "Amdahl's law",
-    "usl": "the universal scalability law",
-}
-REFUSALS = {
-    "problem-grew": "{law} is a law of one problem; here the work differs between N.",
-    "few-counts": "{law} needs at least {needed} values of N; this curve has {counts}.",
-    "few-trials": "{law} needs more trials, or more values of N, to tell its error.",
-    "poor-fit": "{law} misses the mean wall times by {miss:.2g} % (residual standard deviation), "
-    "{beside}.",
-    "outside": "{name} would be {low:.3g} to {high:.3g} (99 % interval), outside the range of "
-    "{law}.",
-    "undetermined": "These trials do not determine the parameters of {law}.",
-}
-"""Why a law is not fitted, by code."""
-BESIDE = {
-    False: "more than the trials scatter: it does not describe this curve",
-    None: "which may be noise or another law: time more trials at each N",
-}
-"""What a miss is held against, by whether it is within the scatter of the trials."""
-
 LEAST_DEGREES = 2
 """Degrees of freedom below which no fit is given."""
 POOR_FIT = 0.10
@@ -55,10 +34,10 @@ TIMED_TO = 1e-6
 
 
 class Refusal(Record):
-    """Reason for a missing law."""
+    """Reason for a missing law, which laws.j2 puts into a sentence."""
 
     code: str = Field(description="Name of the reason, the same in every release")
-    sentence: str = Field(description="The reason with its numbers, for people")
+    numbers: dict[str, Any] = Field({}, description="What the sentence names")
 
 
 class Estimate(Record):
@@ -183,32 +162,28 @@ def _means(workers: Array, log_s: Array, blocks: Sequence[int] | None) -> _Means
     return _Means(counts, solved[: len(counts)], spread, squares, degrees)
 
 
+def _height(workers: Array, shape: Sequence[float]) -> tuple[Array, Array]:
+    """What a law multiplies `T1 / N` by, and its slope over each part of the shape."""
+    columns = np.stack((workers - 1, workers * (workers - 1)), axis=1)[:, : len(shape)]
+    return 1 + columns @ np.asarray(shape), columns
+
+
 def _log_law(workers: Array, log_t1: float, *shape: float) -> Array:
     """Logarithm of the wall time by a law; nan where it has no positive one."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Array = log_t1 - np.log(workers) + np.log(_height(workers, shape))
+        found: Array = log_t1 - np.log(workers) + np.log(_height(workers, shape)[0])
     return found
-
-
-def _height(workers: Array, shape: Sequence[float]) -> Array:
-    found: Array = 1 + _columns(workers)[:, : len(shape)] @ np.asarray(shape)
-    return found
-
-
-def _columns(workers: Array) -> Array:
-    return np.stack((workers - 1, workers * (workers - 1)), axis=1)
 
 
 def _slopes(workers: Array, _log_t1: float, *shape: float) -> Array:
-    columns = _columns(workers)[:, : len(shape)] / _height(workers, shape)[:, None]
-    return np.column_stack((np.ones(len(workers)), columns))
+    height, columns = _height(workers, shape)
+    return np.column_stack((np.ones(len(workers)), columns / height[:, None]))
 
 
-def _solved(means: _Means, size: int, *, bounded: bool) -> tuple[Array, Array]:
+def _solved(means: _Means, size: int, least: float, most: Sequence[float]) -> tuple[Array, Array]:
     """Parameters of a law, and their covariance for errors of standard deviation 1."""
     from scipy.optimize import curve_fit
 
-    ends = (0.0, UPPER[:size]) if bounded else (-np.inf, [BEYOND] * size)
     found: tuple[Array, Array] = curve_fit(
         _log_law,
         means.workers.astype(float),
@@ -216,7 +191,7 @@ def _solved(means: _Means, size: int, *, bounded: bool) -> tuple[Array, Array]:
         p0=(float(np.mean(means.log_s + np.log(means.workers))), *[0.0] * size),
         sigma=means.spread,
         absolute_sigma=True,
-        bounds=((-np.inf, *[ends[0]] * size), (np.inf, *ends[1])),
+        bounds=((-np.inf, *[least] * size), (np.inf, *most)),
         # Unlike the others, dogbox ends on a bound and not beside it.
         method="dogbox",
         jac=_slopes,
@@ -266,9 +241,9 @@ def _fitted(found: Fit, means: _Means) -> Fit:
     names = SHAPE[found.law]
     uppers = np.array(UPPER[: len(names)])
     try:
-        free, covariance = _solved(means, len(names), bounded=False)
+        free, covariance = _solved(means, len(names), -np.inf, [BEYOND] * len(names))
         allowed = ((free[1:] >= 0) & (free[1:] <= uppers)).all()
-        best = free if allowed else _solved(means, len(names), bounded=True)[0]
+        best = free if allowed else _solved(means, len(names), 0.0, uppers.tolist())[0]
     except RuntimeError:
         # The steps do not settle.
         return _refused(found, "undetermined")
@@ -276,7 +251,7 @@ def _fitted(found: Fit, means: _Means) -> Fit:
     # Held within its ranges, a law may miss by more than it did without.
     for one in (scatter, _scatter(means, best)):
         if one.is_poor:
-            return _refused(found, "poor-fit", miss=100 * one.miss, beside=BESIDE[one.within])
+            return _refused(found, "poor-fit", miss=100 * one.miss, within=one.within)
     error = np.sqrt(np.diag(covariance)[1:] * max(scatter.variance, TIMED_TO**2))
     near, far = (
         float(stdtrit(scatter.degrees, (1 + of) / 2)) for of in (CONFIDENCE, OUTSIDE_CONFIDENCE)
@@ -305,5 +280,4 @@ def _fitted(found: Fit, means: _Means) -> Fit:
 
 
 def _refused(found: Fit, code: str, **numbers: Any) -> Fit:
-    sentence = REFUSALS[code].format(law=WRITTEN[found.law], **numbers)
-    return found.model_copy(update={"refusal": Refusal(code=code, sentence=sentence)})
+    return found.model_copy(update={"refusal": Refusal(code=code, numbers=numbers)})

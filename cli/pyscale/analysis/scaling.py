@@ -33,6 +33,8 @@ from pyscale.analysis.warned import codes
 _WITH_ENDS = ends_of("speedup", "efficiency", "karp_flatt", "gustafson")
 OVER_N = ("computation_scaling", *_WITH_ENDS.split())
 """Columns that compare a wall time with the baseline's."""
+MEDIANS = ("mean_task_s", "sd_task_s", "queue_s", "start_stagger_s", "overlap", "gap_s")
+"""Columns that are medians over the timed trials."""
 SUPERLINEAR = 0.1
 """Efficiency beyond 1 that is said of too few trials for an interval, where none contradicts it."""
 
@@ -139,14 +141,8 @@ def _row(
         "worker_seconds": workers * wall_s,
         "cache_state": "+".join(states) or None,
         "merge_s": here["merge_s"],
-        "mean_task_s": timed["mean_task_s"].median(),
-        "sd_task_s": timed["sd_task_s"].median(),
-        "queue_s": timed["queue_s"].median(),
-        "queue_worst_s": timed["queue_worst_s"].max(),
-        "start_stagger_s": timed["start_stagger_s"].median(),
-        "overlap": timed["overlap"].median(),
-        "gap_s": timed["gap_s"].median(),
-        "nodes": timed["nodes"].max(),
+        **{name: timed[name].median() for name in MEDIANS},
+        **{name: timed[name].max() for name in ("queue_worst_s", "nodes")},
         **_serial_fraction(speedup, interval, workers, base_workers, work),
         **requested_and_used(timed),
     }

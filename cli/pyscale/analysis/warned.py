@@ -20,23 +20,11 @@ class CodeWarning(Record):
     others: int = Field(0, description="Other sentences under the same code")
 
     @property
-    def share(self) -> float:
-        """Share that it concerns; 0 where it counts nothing."""
-        return _share(self.worst)
-
-    @property
     def code(self) -> str:
         """Its code with the counts, where it counts."""
         worst = self.worst
         counts = "" if worst.concerned is None else f"={worst.concerned}/{worst.seen}"
         return f"{worst.code}{counts}"
-
-
-class StageWarning(CodeWarning):
-    """The warnings of a stage at one N, under one code."""
-
-    stage: str = Field(description="Entry of the suite")
-    workers: int = Field(description="N")
 
 
 def of_tasks(tasks: pl.DataFrame) -> pl.DataFrame:
@@ -57,14 +45,9 @@ def of_trials(trials: pl.DataFrame) -> list[CodeWarning]:
     for text in trials["warned"].drop_nulls():
         for one in _read(text):
             by_code.setdefault(one.code, []).append(one)
-    return worst(by_code.values())
-
-
-def worst(groups: Iterable[list[Warned]]) -> list[CodeWarning]:
-    """Of each group the warning that concerns most; those that doubt the result come first."""
     found = [
         CodeWarning(worst=max(own, key=_share), others=len({one.text for one in own}) - 1)
-        for own in groups
+        for own in by_code.values()
     ]
     return sorted(found, key=lambda one: not one.worst.doubts_result)
 
@@ -76,15 +59,6 @@ def codes(trials: pl.DataFrame) -> dict[str, Any]:
         "warnings": [one.code for one in found],
         "result_doubted": any(one.worst.doubts_result for one in found),
     }
-
-
-def stage_warnings(trials: pl.DataFrame) -> tuple[StageWarning, ...]:
-    """Warnings of every stage at each N, in the order of `trials`."""
-    return tuple(
-        StageWarning(stage=str(stage), workers=int(str(workers)), **dict(one))
-        for (stage, workers), own in trials.group_by("stage", "workers", maintain_order=True)
-        for one in of_trials(own)
-    )
 
 
 def _read(text: str) -> list[Warned]:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
-
-from pyscale.analysis.advice import ALWAYS, Aim, Choice, Objective, choices
+from pyscale.analysis.advice import ALWAYS, Aim, Objective, choices
 from pyscale.analysis.resource_request import request_of
 from pyscale.errors import UserError
 from pyscale.evaluation.results import ReportOptions, cores_of, results_of, results_of_table
 from pyscale.evaluation.runline import experiments_of, next_runs, threads_of
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site, load_site
-from pyscale.planning.traits import meets, stands_apart
 from pyscale.progress.status import queue_waits_s
 from pyscale.report.advice import Advice, StageAdvice, doubts, limits_near
 from pyscale.report.bottomline import NAMES, bottom_line
 from pyscale.report.context import ReportContext
-from pyscale.report.curves import Curve, curves
+from pyscale.report.curves import curves
 from pyscale.report.directives import Dialect, directives
 from pyscale.report.kinds import rank_advice
 from pyscale.report.page import tables
@@ -113,27 +110,15 @@ def _advice(
     site: Site,
 ) -> Advice:
     title, measured_for = results.context.title, _measured_for(results.context)
-    trials = _of_tasks_apart(results.trials, plan)
-    ranks = tuple(rank_advice(results))
-    if ranks and trials.is_empty():
-        if aim is not None:
+    about, ranks = results.about_workers(), tuple(rank_advice(results))
+    if about.trials.is_empty():
+        if aim is not None or not ranks:
             raise UserError(
-                f"{title}: what ranks do together has one answer, not one for each objective: "
-                "leave out --objective"
+                f"{title}: no stage was measured over numbers of workers, of which one could be "
+                "chosen: its report has the results, and --workers 1,2,4 measures several"
             )
-        return Advice(
-            title=title,
-            objective="knee",
-            measured_for=measured_for,
-            stages=(),
-            ranks=ranks,
-            doubts=(),
-            directives="",
-        )
-    _refuse_without_choice(title, trials, plan)
-    trials = _without_lone_points(title, trials, plan)
-    own = pl.col("stage").is_in(trials["stage"].unique().to_list())
-    table = results.configurations.filter(own)
+        return Advice(title=title, measured_for=measured_for, ranks=ranks)
+    table, trials = about.configurations, about.trials
     chosen = choices(
         table,
         trials,
@@ -148,37 +133,50 @@ def _advice(
         told = "; ".join(f"{choice.stage}: {choice.refusal}" for choice in asked)
         raise UserError(f"no N can be given for {wanted} ({told})")
     drawn = curves(table)
-    about = replace(results, configurations=table, trials=trials, choices=chosen)
-    stages = tuple(_of_curve(curve, asked, about, plan, wanted) for curve in drawn)
-    requests = [stage.request for stage in stages if stage.request is not None]
+    entries = () if plan is None else table["stage"].unique()
+    cpus = {entry: threads_of(plan, entry) for entry in entries if plan is not None}
+    requests = [
+        request
+        for one in asked
+        if one.objective == wanted
+        and (request := request_of(one, trials, cpus=cpus.get(one.stage)))
+    ]
     named = [
         (one, None if plan is None else load_stage(plan.suite.stage_name(one.stage)))
         for one in requests
     ]
     # Workers that are ranks are started by one job.
     meeting = set() if plan is None else {trial.entry for trial in plan.trials if trial.meets}
-    runs = next_runs(
-        drawn, chosen, results.limits, plan, cores_of(results.context), objective=wanted
-    )
-    line = bottom_line(replace(about, requests=requests, next_runs=runs), wanted)
-    stages = tuple(
-        stage.model_copy(
-            update={name: getattr(one, name) for name in ("trust", "reasons", "notes")}
+    cores = cores_of(results.context)
+    runs = next_runs(drawn, chosen, plan, cores, objective=wanted)
+    about = replace(about, choices=chosen, requests=requests, next_runs=runs)
+    line = bottom_line(about, wanted)
+    stages = []
+    for curve, own in zip(drawn, line.stages, strict=True):
+        of_curve = [choice for choice in asked if curve.owns(choice)]
+        stages.append(
+            StageAdvice(
+                name=curve.name,
+                choices=tuple(of_curve),
+                limits=tuple(limits_near(curve, of_curve, about.limits)),
+                excluded=tuple(excluded(curve)),
+                experiments=experiments_of(curve, of_curve, plan, cores),
+                request=next(filter(curve.owns, requests), None),
+                trust=own.trust,
+                reasons=own.reasons,
+                notes=own.notes,
+            )
         )
-        for stage, one in zip(stages, line.stages, strict=True)
-    )
+    doubted = [one for one in warnings(trials) if one.doubts_result]
     return Advice(
         title=title,
         objective=wanted,
         measured_for=measured_for,
-        stages=stages,
+        stages=tuple(stages),
         ranks=ranks,
-        doubts=(
-            *(f"{one.head}: {one.sentence}" for one in warnings(trials) if one.doubts_result),
-            *doubts(drawn),
-        ),
+        doubts=(*(f"{one.head}: {one.sentence}" for one in doubted), *doubts(drawn)),
         directives=directives(dialect, named, site, meeting) if named else "",
-        warnings=tuple(one.short for one in warnings(trials) if one.doubts_result),
+        warnings=tuple(one.short for one in doubted),
         table=tables.choices(drawn, about),
         line=line,
         worse=tuple(worse(results.measured)),
@@ -196,61 +194,3 @@ def _measured_for(context: ReportContext) -> str:
         named += "" if found["GPUs"] == "none" else f", {found['GPUs']}"
         machines[named] = None
     return f"{context.measured_for} on {' and '.join(machines) or 'unknown hardware'}"
-
-
-def _of_tasks_apart(trials: pl.DataFrame, plan: Plan | None) -> pl.DataFrame:
-    """Trials of independent tasks."""
-    if plan is None:
-        return trials
-    others = plan.entries_that(stands_apart)
-    return trials.filter(~pl.col("stage").is_in(sorted(others)))
-
-
-def _refuse_without_choice(title: str, trials: pl.DataFrame, plan: Plan | None) -> None:
-    """Raise where no independent tasks were measured: wall times of others give no N."""
-    if not trials.is_empty():
-        return
-    if plan is not None and plan.entries_that(meets):
-        raise UserError(
-            f"{title}: no trial of its ranks counts, so there is nothing to advise; see "
-            "`pyscale status`"
-        )
-    raise UserError(
-        f"{title}: it measured the machine itself, for which there is no N to request; its report "
-        "says what the machine can do"
-    )
-
-
-def _without_lone_points(title: str, trials: pl.DataFrame, plan: Plan | None) -> pl.DataFrame:
-    """Trials but those of points of a grid that have one N: there is none to choose among."""
-    steps = {} if plan is None else plan.suite.stages
-    points = [entry for entry, step in steps.items() if step.family is not None]
-    lone = pl.col("stage").is_in(points) & (pl.col("workers").n_unique().over("stage") == 1)
-    left = trials.filter(~lone)
-    if left.is_empty():
-        raise UserError(
-            f"{title}: every point of its grid was measured at one N, so there is none to "
-            "choose; its report compares the points, and --workers 1,2,4 measures several N"
-        )
-    return left
-
-
-def _of_curve(
-    curve: Curve,
-    chosen: Sequence[Choice],
-    about: Results,
-    plan: Plan | None,
-    wanted: Objective,
-) -> StageAdvice:
-    own = [choice for choice in chosen if curve.owns(choice)]
-    close = limits_near(curve, own, about.limits)
-    cpus = None if plan is None else threads_of(plan, curve.key["stage"])
-    best = (choice for choice in own if choice.objective == wanted)
-    return StageAdvice(
-        name=curve.name,
-        choices=tuple(own),
-        limits=tuple(close),
-        excluded=tuple(excluded(curve)),
-        experiments=experiments_of(curve, own, close, plan, cores_of(about.context)),
-        request=next((request_of(one, about.trials, cpus=cpus) for one in best), None),
-    )

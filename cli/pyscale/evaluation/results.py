@@ -201,7 +201,6 @@ def results_of(
         else next_runs(
             curves(results.about_workers().configurations),
             results.choices,
-            results.limits,
             run.plan,
             cores_of(context),
         ),

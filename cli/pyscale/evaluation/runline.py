@@ -8,14 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyscale.analysis.advice import ORDER, Choice, Experiment, Objective, experiments
-from pyscale.analysis.causes import Limits
 from pyscale.planning.grid import AXES_OF_ALL, DEVICE, bare, version_axes
 from pyscale.planning.plan import Plan
 from pyscale.planning.resolve_grid import without_system
 from pyscale.planning.runsettings import ALSO_SETTINGS, parameter_value, words_for
 from pyscale.planning.suite import Suite, suite_names
 from pyscale.planning.traits import DATA
-from pyscale.report.advice import limits_near
 from pyscale.report.curves import Curve
 from pyscale.settings import ENVIRONMENT_PREFIX, SET, Settings, flag_of
 from pyscale_stages.reading import Reading
@@ -34,11 +32,8 @@ WITHOUT_FLAG = ("images",)
 
 def run_line(plan: Plan, entries: Sequence[str], experiment: Experiment) -> str:
     """Write the line that carries out an experiment on entries of a run's suite."""
-    settings = dict(plan.settings)
-    if experiment.windows is not None:
-        settings["chunks_per_worker"] = experiment.windows
     only = [] if {*entries} == {*_own(plan).stages} else [*entries]
-    return _line(plan, settings, only, experiment.workers, experiment.repeats)
+    return _line(plan, plan.settings, only, experiment.workers, experiment.repeats)
 
 
 def repeat_line(plan: Plan) -> str:
@@ -156,19 +151,17 @@ def _set(stage: str, name: str, value: Any) -> str:
 def experiments_of(
     curve: Curve,
     own: Sequence[Choice],
-    close: Sequence[Limits],
     plan: Plan | None,
     cores: int | None,
 ) -> tuple[Experiment, ...]:
-    """Name the runs that would settle the choices of one curve, given what limits it near them."""
-    needed = _needed(curve, own, close, plan)
+    """Name the runs that would settle the choices of one curve."""
+    needed = _needed(curve, own, plan)
     return tuple(_with_command(one, [curve.key["stage"]], plan, cores) for one in needed)
 
 
 def next_runs(
     found: Sequence[Curve],
     choices: Sequence[Choice],
-    limits: Sequence[Limits],
     plan: Plan | None,
     cores: int | None,
     *,
@@ -178,7 +171,7 @@ def next_runs(
     merged: dict[Experiment, list[str]] = {}
     for curve in found:
         own = [one for one in choices if curve.owns(one) and one.objective == objective]
-        for one in _needed(curve, own, limits_near(curve, own, limits), plan):
+        for one in _needed(curve, own, plan):
             merged.setdefault(one, []).append(curve.key["stage"])
     in_order = sorted(merged.items(), key=lambda item: (ORDER.index(item[0].code), -len(item[1])))
     return tuple(
@@ -194,12 +187,10 @@ def threads_of(plan: Plan, entry: str) -> int:
     return plan.threads_of(next(trial for trial in plan.trials if trial.entry == entry))
 
 
-def _needed(
-    curve: Curve, own: Sequence[Choice], close: Sequence[Limits], plan: Plan | None
-) -> list[Experiment]:
+def _needed(curve: Curve, own: Sequence[Choice], plan: Plan | None) -> list[Experiment]:
     fewest = min((row["repeats"] for row in curve.timed if not row["invalid"]), default=0)
     frames = None if plan is None else plan.movie_frames
-    needed = (one for choice in own for one in experiments(choice, fewest, close, frames=frames))
+    needed = (one for choice in own for one in experiments(choice, fewest, frames=frames))
     return [*dict.fromkeys(needed)]
 
 

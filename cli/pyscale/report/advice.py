@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from pydantic import Field
 
@@ -27,15 +26,15 @@ MEANING: dict[str, str] = {
     code: own["means"].format(margin=percent(MARGIN), near=percent(NEAR))
     for code, own in labels("objectives").items()
 }
-HOW_SURE = (
-    f"the share of resamples of the trials in which this N is the best or, where the objective has "
-    f"a margin, within it: sure from {percent(SURE)} on, likely from "
-    f"{percent(LIKELY)}, else undecided; unknown where an N has fewer than {repeats_needed()} "
-    "timed trials, or there is no other"
-)
-MARGINS = (
-    f"Each task asks for {MEMORY_MARGIN:g} x its peak memory, in whole GiB, and {TIME_MARGIN:g} x "
-    f"the longest task's time, in whole {TIME_STEP_S // 60} min; larger data need more"
+HOW_SURE, MARGINS = templating.sentences(
+    "advice.j2",
+    "margins",
+    sure=SURE,
+    likely=LIKELY,
+    needed=repeats_needed(),
+    memory_margin=MEMORY_MARGIN,
+    time_margin=TIME_MARGIN,
+    step_min=TIME_STEP_S // 60,
 )
 
 
@@ -50,9 +49,9 @@ class StageAdvice(Record):
     excluded: tuple[str, ...] = Field(description="Configurations that are never chosen, and why")
     experiments: tuple[Experiment, ...] = Field(description="Runs that would settle it")
     request: Request | None = Field(description="What to ask for, for the objective of `Advice`")
-    trust: Trust = Field("yes", description="Whether the numbers can be trusted")
-    reasons: tuple[str, ...] = Field((), description="Why, in a few words each")
-    notes: tuple[str, ...] = Field((), description="What cannot change the answer")
+    trust: Trust = Field(description="Whether the numbers can be trusted")
+    reasons: tuple[str, ...] = Field(description="Why, in a few words each")
+    notes: tuple[str, ...] = Field(description="What cannot change the answer")
 
     @property
     def has_one_n(self) -> bool:
@@ -74,13 +73,13 @@ class Advice(Record):
     """The answer of `pyscale advise`."""
 
     title: str = Field(description="What was measured")
-    objective: Objective = Field(description="The one that requests and directives are for")
+    objective: Objective = Field("knee", description="The one that requests and directives are for")
     measured_for: str = Field(description="What was processed, and on what")
-    stages: tuple[StageAdvice, ...]
+    stages: tuple[StageAdvice, ...] = ()
     ranks: tuple[RankAdvice, ...] = Field((), description="Of what ranks do together")
-    doubts: tuple[str, ...] = Field(description="Flags by which another N could be the best")
+    doubts: tuple[str, ...] = Field((), description="Flags by which another N could be the best")
     worse: tuple[str, ...] = Field((), description="What stages measure, where it gets worse")
-    directives: str = Field(description="What asks for the requests, to paste")
+    directives: str = Field("", description="What asks for the requests, to paste")
     table: Table | None = Field(
         None, exclude=True, description="Every choice, as a report lays them out"
     )
@@ -134,29 +133,12 @@ def asked(request: Request, measured_for: str) -> str:
 def too_much(found: Sequence[Curve]) -> Iterator[str]:
     """State what the tasks of each stage requested and did not use, and what suffices."""
     for curve in found:
-        memory = [row for row in curve.timed if row["memory_to_request_bytes"] is not None]
-        cores = [
-            row for row in curve.timed if None not in {row["requested_cpus"], row["cores_used"]}
-        ]
         yield from templating.sentences(
             "advice.j2",
             "too_much",
             name=curve.name,
-            memory={
-                "enough": _most(memory, "memory_to_request_bytes"),
-                "requested": _most(memory, "requested_memory_bytes"),
-                "used": _most(memory, "peak_rss_bytes"),
-            },
-            cores={
-                "used": _most(cores, "cores_used"),
-                "requested": _most(cores, "requested_cpus"),
-            },
+            rows=curve.timed,
             # Where pyscale itself submitted the tasks, it knows their wait, and what set them.
             is_ours=any(row["queue_s"] is not None for row in curve.timed),
             margin=MEMORY_MARGIN,
         )
-
-
-def _most(rows: Sequence[dict[str, Any]], column: str) -> Any:
-    """The largest at any N: a request is one for all of them."""
-    return max((row[column] for row in rows), default=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, get_args
 
 from pydantic import Field
@@ -11,7 +11,6 @@ from pyscale.analysis.advice import Choice, Experiment, Objective
 from pyscale.analysis.causes import START_UP, Limits
 from pyscale.analysis.flags import UNCHECKED
 from pyscale.analysis.judging import MARGIN
-from pyscale.analysis.resource_request import Request
 from pyscale.analysis.trust import Trust, not_compared, refusal, trust_in
 from pyscale.report.curves import Curve, curves
 from pyscale.report.dictionary import labels
@@ -20,17 +19,13 @@ from pyscale.report.sentences import rival
 from pyscale.report.templating import sentences
 from pyscale.wording import (
     at_each_n,
-    gib,
     grouped,
     listing,
     percent,
     ratio,
-    resampled_share,
-    score,
     titled,
 )
 from pyscale_stages.contract import Record
-from pyscale_stages.wording import plural
 
 Row = dict[str, Any]
 NOT_KNOWN = "not known"
@@ -135,7 +130,6 @@ def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
     stages = tuple(_stage(curve, own, objective) for curve in found)
     if not stages:
         return BottomLine(stages=())
-    outputs, told = _outputs(found)
     # Why no N is advised stands with the request.
     said = [(one, why) for one in stages for why in one.reasons if why != one.refusal]
     total = _total(found, stages, own)
@@ -147,8 +141,7 @@ def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
     return BottomLine(
         stages=stages,
         total=total,
-        outputs=outputs,
-        outputs_sentence=told,
+        **_outputs(found),
         request=tuple(_request(stages, total, objective)),
         confidence=_confidence(stages),
         objective=objective,
@@ -169,7 +162,15 @@ def _stage(curve: Curve, results: Results, objective: Objective) -> StageLine:
     shown_at = next((workers for workers in valid if best and workers >= best), None)
     trusted = trust_in(curve.rows, choice, shown_at)
     limits = _nearest(curve, choice, results.limits)
-    limit, rest = _limit(limits, best)
+    gained = None if limits is None else _without_start_up(limits)
+    limit, rest = sentences(
+        "bottom.j2",
+        "limit",
+        found=limits,
+        chosen=best,
+        rival=limits and rival(limits),
+        without_start_up=gained,
+    )
     return StageLine(
         name=curve.name,
         algorithm=None if work is None else work.how,
@@ -181,25 +182,15 @@ def _stage(curve: Curve, results: Results, objective: Objective) -> StageLine:
         shown_at=shown_at,
         limit=limit,
         limit_sentence=f"{titled(limit)}{rest}",
-        without_start_up=None if limits is None else _without_start_up(limits),
+        without_start_up=gained,
         requested=None if request is None else request.workers,
-        each_task="" if request is None else ", ".join(_each_task(request)),
+        each_task="".join(sentences("bottom.j2", "each_task", request=request) if request else []),
         confidence=_confidence_of(choice, curve),
         refusal=None if best else refusal(choice),
         trust=trusted.grade,
         reasons=trusted.reasons,
         notes=trusted.notes,
     )
-
-
-def _each_task(request: Request) -> Iterator[str]:
-    if request.cpus:
-        yield plural(request.cpus, "core")
-    if request.gpus:
-        yield plural(request.gpus, "GPU")
-    if request.memory_bytes is not None:
-        yield f"{gib(request.memory_bytes)} GiB"
-    yield f"{request.time_s // 60} min"
 
 
 def _nearest(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> Limits | None:
@@ -212,28 +203,6 @@ def _nearest(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> Li
         if curve.owns(one) and one.workers >= chosen and one.workers not in invalid
     ]
     return min(near, key=lambda one: one.workers, default=None)
-
-
-def _limit(limits: Limits | None, chosen: int | None) -> tuple[str, str]:
-    if limits is None:
-        return NOT_KNOWN, ": there is no other N with a valid output."
-    at = "" if limits.workers == chosen else f" at N = {limits.workers}"
-    if not limits.causes:
-        return NOT_KNOWN, ": only whole trials were timed."
-    main, measured = limits.main, f"efficiency {ratio(limits.efficiency)}"
-    short = labels("causes")
-    if main is None:
-        return "no single cause", f"{at}: {measured}."
-    if limits.sureness == "undecided":
-        other = rival(limits) or main
-        return f"{short[main.code]} or {short[other.code]}", (
-            f"{at}, undecided: {measured}; without {short[main.code]} {ratio(main.efficiency)}, "
-            f"without {short[other.code]} {ratio(other.efficiency)}."
-        )
-    sure = {"likely": ", probably", "unknown": ", it seems"}.get(limits.sureness or "", "")
-    if gained := _without_start_up(limits):
-        return short[main.code], f"{at}{sure}: {measured}; without start-up: {gained}."
-    return short[main.code], f"{at}{sure}: {measured}, without it {ratio(main.efficiency)}."
 
 
 def _without_start_up(limits: Limits) -> str | None:
@@ -279,34 +248,20 @@ def _mix(stages: Sequence[StageLine], counts: Sequence[int | None]) -> Mix | Non
     )
 
 
-def _outputs(found: Sequence[Curve]) -> tuple[Outputs | None, str]:
+def _outputs(found: Sequence[Curve]) -> dict[str, Any]:
     timed = {curve.name: curve.timed for curve in found if curve.timed}
     if not timed:
-        return None, ""
-    differ = at_each_n(
-        (name, row["workers"]) for name, rows in timed.items() for row in rows if row["invalid"]
-    )
-    if differ:
-        return "differ", f"Outputs differ from the baseline's: {'; '.join(differ)}."
+        return {}
     checked = {
         name: rows
         for name, rows in timed.items()
         if not not_compared(rows) and UNCHECKED.isdisjoint(rows[0]["flags"])
     }
-    unchecked = [name for name in timed if name not in checked]
-    if not checked:
-        return "not checked", "Outputs: not checked."
-    at = "at every N" if any(len(rows) > 1 for rows in timed.values()) else "in every trial"
-    rest = f"; not checked: {listing(unchecked)}" if unchecked else ""
-    compared = [row for rows in checked.values() for row in rows if row["agreement"] is not None]
-    if all(row["identical"] for row in compared):
-        told = f"Outputs: same bytes {at}{rest}."
-        return ("partly checked" if unchecked else "same bytes"), told
-    least = min(row["agreement"] for row in compared)
-    told = f"Outputs: agree within tolerance {at} (lowest score {score(least)}){rest}."
-    if least == 1:
-        told = f"Outputs: same content {at}, in other bytes{rest}."
-    return ("partly checked" if unchecked else "agree"), told
+    differ = at_each_n(
+        (name, row["workers"]) for name, rows in timed.items() for row in rows if row["invalid"]
+    )
+    code, told = sentences("bottom.j2", "outputs", timed=timed, checked=checked, differ=differ)
+    return {"outputs": code, "outputs_sentence": told}
 
 
 def _request(stages: Sequence[StageLine], total: Total | None, objective: Objective) -> list[str]:
@@ -350,12 +305,9 @@ def _confidence_of(choice: Choice | None, curve: Curve) -> str | None:
     """As `likely (86 %)` or `unknown (2 trials)`; None where there was nothing to choose among."""
     if choice is None or choice.workers is None or len(choice.candidates) < 2:
         return None
-    if choice.share_chosen is None:
-        fewest = min(row["repeats"] for row in curve.timed if not row["invalid"])
-        return f"unknown ({plural(fewest, 'trial')})"
-    rival = f", else N = {choice.rival}" if choice.rival and choice.sureness != "sure" else ""
-    edge = ", among those measured" if choice.at_edge else ""
-    return f"{choice.sureness} ({resampled_share(choice.share_chosen)}{rival}{edge})"
+    fewest = min(row["repeats"] for row in curve.timed if not row["invalid"])
+    (told,) = sentences("bottom.j2", "confidence", choice=choice, fewest=fewest)
+    return told
 
 
 def _merged(said: Iterable[tuple[str, str]], stages: Sequence[StageLine]) -> tuple[str, ...]:

@@ -65,10 +65,8 @@ def _task(
     request: Request, stage: Stage | None, site: Site, rule: str, *, ranks: bool
 ) -> dict[str, Any]:
     together = request.windows if ranks else 1
-    wanted = _wanted(request, stage, site)
-    options = _options(request, wanted, site, together)
     # Workflows are for other schedulers too: they get what the site itself says.
-    own = speaks_of_threads(wanted.request)
+    options, own = _options(request, stage, site, together)
     of_site = {k: v for k, v in options.items() if k != "hint" or own}
     apart = OF_WORKFLOWS - ({"nodes", "ntasks"} if ranks else set())
     last = 0 if ranks else request.windows - 1
@@ -105,23 +103,23 @@ def _lines(request: Request, rule: str, site: Site) -> list[str]:
     )
 
 
-def _wanted(request: Request, stage: Stage | None, site: Site) -> Allocation:
-    return Allocation(
+def _options(
+    request: Request, stage: Stage | None, site: Site, together: int
+) -> tuple[dict[str, str | None], bool]:
+    """Options of sbatch, without needs that nobody knows; and whether the site sets threads."""
+    wanted = Allocation(
         request=asked_at(site, stage.name if stage else None, "cuda" if request.gpus else "cpu"),
         cpus=request.cpus or 1,
         memory_mib=(request.memory_bytes or 0) // MIB,
         time_min=request.time_s // 60,
         gpus=request.gpus,
     )
-
-
-def _options(request: Request, wanted: Allocation, site: Site, ranks: int) -> dict[str, str | None]:
-    """Options of sbatch; unknown needs are left to the site's defaults."""
     unknown = set() if request.cpus else {"cpus-per-task"}
     if request.memory_bytes is None:
         unknown |= {"mem", "mem-per-cpu"}
-    found = slurm_options(site, wanted, ranks)
-    return {name: value for name, value in found.items() if name not in unknown}
+    found = slurm_options(site, wanted, together)
+    known = {name: value for name, value in found.items() if name not in unknown}
+    return known, speaks_of_threads(wanted.request)
 
 
 def _resources(request: Request, options: Options) -> dict[str, int | str]:

@@ -14,8 +14,8 @@ from pyscale.analysis.causes import TAKEN_OUT_WHOLE, Cause, Limits
 from pyscale.analysis.flags import SENTENCES, UNCHECKED, flags_of, flags_of_trials
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.laws import WRITTEN, CurveFits
-from pyscale.analysis.warned import StageWarning, stage_warnings
+from pyscale.analysis.laws import CurveFits
+from pyscale.analysis.warned import CodeWarning, of_trials
 from pyscale.report import templating
 from pyscale.report.curves import Curve, curves
 from pyscale.report.results import Results
@@ -158,7 +158,7 @@ def rival(found: Limits) -> Cause | None:
 def laws(found: CurveFits, excluded: Sequence[int] = ()) -> list[str]:
     """State the laws fitted to one curve, or why one is not, and the N that they exclude."""
     fits = (found.amdahl, found.usl)
-    return templating.sentences("laws.j2", laws=fits, excluded=excluded, written=WRITTEN)
+    return templating.sentences("laws.j2", laws=fits, excluded=excluded)
 
 
 class Said(Record):
@@ -185,27 +185,17 @@ def warnings(trials: pl.DataFrame, grids: Iterable[GridFindings] = ()) -> tuple[
 
     The points of a grid count as one stage.
     """
-    families = {
-        stage: family
-        for grid in grids
-        for stage, family in grid.points.select("stage", "family").iter_rows()
-    }
-    groups = grouped(
-        ((families.get(one.stage, one.stage), one.worst.code), one)
-        for one in stage_warnings(trials)
-    )
-    found = [_warning(family, own) for (family, _), own in groups.items()]
+    points = [row for grid in grids for row in grid.points.select("stage", "family").iter_rows()]
+    stages = trials.group_by(pl.col("stage").replace(dict(points)), maintain_order=True)
+    found = [_warning(str(stage), one) for (stage,), own in stages for one in of_trials(own)]
     return tuple(sorted(found, key=lambda one: not one.doubts_result))
 
 
-def _warning(family: str, found: Sequence[StageWarning]) -> Said:
-    worst = max(found, key=lambda one: one.share).worst
-    points = len({one.stage for one in found})
-    others = max(one.others for one in found)
+def _warning(stage: str, found: CodeWarning) -> Said:
+    worst, others = found.worst, found.others
     sentence = f"{titled(worst.sentence).rstrip('.')}."
-    sentence += f" ({points} points of the grid.)" if points > 1 else ""
     sentence += f" ({others} similar: provenance_manifest.json.)" if others else ""
-    return Said(stage=family, code=worst.code, doubts_result=worst.doubts_result, sentence=sentence)
+    return Said(stage=stage, code=worst.code, doubts_result=worst.doubts_result, sentence=sentence)
 
 
 def missed(results: Results) -> Iterator[str]:

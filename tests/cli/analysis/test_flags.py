@@ -235,10 +235,6 @@ def test_the_trials_of_an_invalid_configuration_and_no_others_are_left_out(new_r
     assert left.equals(trials.filter(~((pl.col("stage") == "track") & (pl.col("workers") == 2))))
 
 
-def test_without_any_check_nothing_is_invalid(new_run):
-    assert repeated(new_run).configurations["invalid"].to_list() == [False]
-
-
 def slowing_down(new_run):
     """Two stages in six blocks of random order; only segment slows down, by 2 % a block."""
     builder = new_run()
@@ -250,19 +246,14 @@ def slowing_down(new_run):
     return builder.trials
 
 
-def test_drift_is_flagged_at_every_n_of_the_curve_that_drifts(new_run):
-    trials = slowing_down(new_run)
-    rows = configurations(trials).rows(named=True)
-    assert {row["stage"] for row in rows if "drift" in row["flags"]} == {"segment"}
-    assert [row["workers"] for row in rows if "drift" in row["flags"]] == [1, 2, 4]
-
-
-def test_no_drift_is_told_where_the_order_of_trials_is_not_known(new_run):
+def test_drift_is_flagged_at_every_n_of_its_curve_where_the_order_of_trials_is_known(new_run):
     trials = slowing_down(new_run)
     unknown = trials.with_columns(position=pl.lit(None, dtype=pl.Int64))
     for given, is_known in ((trials, True), (unknown, False)):
         results = analysed(given, ReportContext(title="a run"))
-        assert any("drift" in codes for codes in results.configurations["flags"]) is is_known
+        rows = results.configurations.rows(named=True)
+        drifting_at = [(row["stage"], row["workers"]) for row in rows if "drift" in row["flags"]]
+        assert drifting_at == [("segment", n) for n in (1, 2, 4)] * is_known
         compared = comparison(given, given)
         assert any("drift" in codes for codes in compared["new_flags"]) is is_known
 
@@ -316,25 +307,6 @@ def run(*, blocks=6, noise=0.01, shared=0.0, drift=0.0, first=0.0, seed=0, stage
 )
 def test_drift_is_told_where_it_matters(how, drifts):
     assert bool(drifting(run(**how))) == drifts
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"noise": 0.1},
-        # What the trials of a block share is no drift.
-        *({"blocks": blocks, "noise": 0.02, "shared": 0.08} for blocks in (6, 10)),
-    ],
-)
-def test_drift_is_said_of_few_curves_without_any(how):
-    assert sum(bool(drifting(run(**how, seed=seed))) for seed in range(200)) <= 0.08 * 200
-
-
-@pytest.mark.slow
-def test_a_drift_that_is_there_is_found():
-    assert sum(bool(drifting(run(noise=0.03, drift=0.15, seed=seed))) for seed in range(100)) >= 95
-    assert all(drifting(run(noise=0.03, drift=0.2, seed=seed)) for seed in range(100))
 
 
 def test_every_curve_of_enough_blocks_is_looked_at_by_itself():

@@ -133,12 +133,6 @@ def test_of_many_trials_as_many_are_drawn_as_fit_the_memory():
     assert (found == one_by_one(arms, paired=True, count=LEAST_RESAMPLES)).all()
 
 
-def test_arms_that_are_drawn_by_themselves_are_independent():
-    arm = np.random.default_rng(3).lognormal(0, 0.03, 500)
-    one, other = resampled_medians([arm, arm], paired=False).T
-    assert abs(np.corrcoef(one, other)[0, 1]) < 0.05
-
-
 @pytest.mark.parametrize(
     ("share", "named"),
     [

@@ -5,8 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atleastone import some
-from pyscale.analysis.laws import curve_fits, fit
+from pyscale.analysis.laws import CurveFits, curve_fits, fit
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.report import sentences
+from refusals import assert_said
 
 EIGHT, ONE_TO_8 = [1, 2, 4, 8, 16, 32, 64, 128], list(range(1, 9))
 SEEDS = 250
@@ -92,39 +94,40 @@ def bumpy():
 
 
 @pytest.mark.parametrize(
-    ("law", "counts", "times", "code", "said"),
+    ("law", "counts", "times", "code"),
     [
         # Too little to tell the error.
-        ("amdahl", [1, 2], None, "few-counts", "needs at least 3 values of N; this curve has 2"),
-        ("amdahl", [1, 2] * 6, None, "few-counts", ""),
-        ("amdahl", [1, 2, 4], None, "few-trials", "needs more trials"),
-        ("usl", [1, 2, 4] * 6, None, "few-counts", ""),
-        ("usl", [1, 2, 4, 8], None, "few-trials", ""),
+        ("amdahl", [1, 2], None, "few-counts"),
+        ("amdahl", [1, 2] * 6, None, "few-counts"),
+        ("amdahl", [1, 2, 4], None, "few-trials"),
+        ("usl", [1, 2, 4] * 6, None, "few-counts"),
+        ("usl", [1, 2, 4, 8], None, "few-trials"),
         # Shapes that no law has; a superlinear one is not made linear.
-        ("usl", EIGHT[:6], [1000 / n**1.1 for n in EIGHT[:6]], "poor-fit", ""),
-        ("amdahl", EIGHT[:6], [1000 / n**1.1 for n in EIGHT[:6]], "poor-fit", ""),
+        ("usl", EIGHT[:6], [1000 / n**1.1 for n in EIGHT[:6]], "poor-fit"),
+        ("amdahl", EIGHT[:6], [1000 / n**1.1 for n in EIGHT[:6]], "poor-fit"),
         (
             *("amdahl", EIGHT, wall_times(EIGHT, sigma=-0.001, noise=0.01)),
-            *("outside", "outside the range of Amdahl's law"),
+            "outside",
         ),
-        ("amdahl", [1, 2, 4, 8], [100, 104, 107, 108], "outside", "f would be "),
+        ("amdahl", [1, 2, 4, 8], [100, 104, 107, 108], "outside"),
         # A line through these would have less than no time at N = 1.
-        ("amdahl", [2, 4, 8, 16] * 2, [10, 60, 120, 130] * 2, "poor-fit", ""),
-        ("usl", RECOVERING, wall_times(RECOVERING, sigma=0.4, kappa=-0.02), "outside", "kappa"),
-        ("amdahl", [1, 2, 4, 8] * 2, noisy([1, 2, 4, 8] * 2), "undetermined", "do not determine"),
+        ("amdahl", [2, 4, 8, 16] * 2, [10, 60, 120, 130] * 2, "poor-fit"),
+        ("usl", RECOVERING, wall_times(RECOVERING, sigma=0.4, kappa=-0.02), "outside"),
+        ("amdahl", [1, 2, 4, 8] * 2, noisy([1, 2, 4, 8] * 2), "undetermined"),
         # One that misses, by more than trials scatter where there are several of each N.
-        ("amdahl", [1, 2, 4, 8], POOR, "poor-fit", "misses the mean wall times by 14 %"),
-        ("amdahl", [1, 2, 4, 8], POOR, "poor-fit", "another law: time more trials"),
-        ("amdahl", [1, 2, 4, 8] * 2, POOR * 2, "poor-fit", "does not describe this curve"),
+        ("amdahl", [1, 2, 4, 8], POOR, "poor-fit"),
+        ("amdahl", [1, 2, 4, 8] * 2, POOR * 2, "poor-fit"),
         # By less, with too few N left for intervals that include it.
-        ("usl", *bumpy(), "poor-fit", "more than the trials scatter"),
+        ("usl", *bumpy(), "poor-fit"),
     ],
 )
-def test_what_a_law_cannot_tell_is_refused_with_the_reason(law, counts, times, code, said):
+def test_what_a_law_cannot_tell_is_refused_with_the_reason(law, counts, times, code):
     found = fit(law, counts, times or wall_times(counts, sigma=0.1))
     assert found.refusal.code == code
-    assert said in found.refusal.sentence
     assert found.parameters == {}
+    assert_said(
+        *sentences.laws(CurveFits(suite=None, stage="a", device=None, amdahl=found, usl=found))
+    )
 
 
 def test_a_best_value_beyond_its_range_is_the_range_s_end_with_an_interval():

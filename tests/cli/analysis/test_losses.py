@@ -9,7 +9,6 @@ from pyscale.analysis.losses import (
     curve_work,
     factors,
     loss_table,
-    middle_trials,
     scaled_serial_fraction,
     sums,
 )
@@ -83,15 +82,6 @@ def test_parts_of_the_loss_sum_up_and_factors_multiply_to_the_efficiency(new_run
         assert product == pytest.approx(row["efficiency"])
         assert 0 < row["load_balance"] <= 1 + 1e-12
         assert 0 < row["useful_share"] <= 1 + 1e-12
-
-
-def test_a_configuration_is_represented_by_the_trials_in_the_middle():
-    trials = pl.DataFrame(
-        {"wall_s": [5.0, 1.0, 9.0, 3.0], "block": [0, 1, 2, 3], "trial": ["a", "b", "c", "d"]}
-    )
-    assert middle_trials(trials)["wall_s"].to_list() == [3, 5]
-    assert middle_trials(trials.head(3))["wall_s"].to_list() == [5]
-    assert middle_trials(trials.head(1))["wall_s"].to_list() == [5]
 
 
 def test_where_the_time_went_is_told_phase_by_phase(new_run):

@@ -177,13 +177,6 @@ def test_cpu_and_gpu_are_two_curves_with_two_baselines_and_states_are_not_averag
     assert table["cache_state"].to_list() == ["verified-cold+warm"] * 4
 
 
-def test_karp_flatt_finds_the_serial_part_of_amdahl():
-    serial = 0.07
-    for workers in (2, 4, 8, 64):
-        speedup = 1 / (serial + (1 - serial) / workers)
-        assert karp_flatt(speedup, workers) == pytest.approx(serial)
-
-
 @pytest.mark.parametrize(
     ("imports", "heavy"),
     [
@@ -208,3 +201,10 @@ def test_outputs_are_identical_only_if_every_one_that_was_compared_is(new_run, i
     found = {"agreement": 1.0, "identical": lambda _, block: identical[block]}
     builder = new_run().curve("segment", lambda *_: 9.0, (1,), 2, **found)
     assert table_of(builder)["identical"].to_list() == [expected]
+
+
+def test_karp_flatt_finds_the_serial_part_of_amdahl():
+    serial = 0.07
+    for workers in (2, 4, 8, 64):
+        speedup = 1 / (serial + (1 - serial) / workers)
+        assert karp_flatt(speedup, workers) == pytest.approx(serial)

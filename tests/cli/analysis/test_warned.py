@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.warned import stage_warnings
+from pyscale.analysis.warned import of_trials
 from pyscale_stages.measured import Warned
 
 LEFT = Warned(code="unregistered-frames", text="were not moved", doubts_result=True)
@@ -62,7 +62,7 @@ def test_a_merge_that_says_what_windows_say_is_not_counted_twice(new_run):
 def test_what_doubts_the_result_comes_first_and_is_marked(new_run):
     run = told(new_run(), [SLOW, left(20)])
     trials = run.trials
-    assert [one.code for one in stage_warnings(trials)] == [
+    assert [one.code for one in of_trials(trials)] == [
         "unregistered-frames=20/24",
         "slow-disk",
     ]
@@ -74,5 +74,5 @@ def test_what_doubts_the_result_comes_first_and_is_marked(new_run):
 def test_other_sentences_under_one_code_are_counted(new_run):
     other = SLOW.model_copy(update={"text": "the other disk is slow"})
     run = told(new_run(), [SLOW, SLOW, other])
-    (found,) = stage_warnings(run.trials)
+    (found,) = of_trials(run.trials)
     assert (found.worst, found.others) == (SLOW, 1)

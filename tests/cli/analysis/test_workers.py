@@ -104,13 +104,6 @@ def test_where_the_times_allow_it_nobody_does_two_tasks_at_once(intervals):
     assert overlaps_within_lanes(intervals, lanes) == []
 
 
-@given(intervals=INTERVALS, workers=st.integers(1, 5))
-def test_there_are_never_more_lanes_than_workers(intervals, workers):
-    lanes = lanes_of(intervals, workers)
-    assert len(lanes) == len(intervals)
-    assert set(lanes) == set(range(min(workers, len(intervals))))
-
-
 @given(intervals=INTERVALS)
 @example(intervals=at((0, 5), (5, 9)))
 def test_most_at_once_is_what_any_moment_shows(intervals):

@@ -92,7 +92,7 @@ class TestRuns:
     def test_a_line_to_paste_is_one_that_pyscale_takes(self, measured, advise, movie, capsys):
         answer = advise(measured(repeats=2, data=str(movie), axes="TYX"), "--json")
         experiments = json.loads(answer.out)["stages"][0]["experiments"]
-        assert {one["code"] for one in experiments} == {"few-repeats", "larger", "windows"}
+        assert {one["code"] for one in experiments} == {"few-repeats", "larger"}
         for one in experiments:
             words = shlex.split(one["command"])
             planned = answer_of(capsys, *words, "--dry-run")
@@ -105,7 +105,8 @@ class TestRuns:
         run = measured(repeats=2)
         line = f"For more certainty, run: pyscale extend {run.plan.run_id} --repeats 6\n"
         assert line in advise(run).out
-        assert "For more certainty, run: pyscale run pipeline " in advise(measured()).out
+        still_gains = measured(windows_s={1: 20.0, 2: 10.0, 4: 5.0})
+        assert "For more certainty, run: pyscale run pipeline " in advise(still_gains).out
 
     def test_what_stays_in_doubt_is_said(self, measured, advise):
         answer = advise(measured(failing="register_denoise-n2-b3"), "--why")
@@ -124,7 +125,6 @@ class TestRuns:
 
 class TestRunLines:
     EXPERIMENT = Experiment(code="larger", reason="", workers=(1, 4, 8), repeats=6)
-    WINDOWS = Experiment(code="windows", reason="", workers=(1,), repeats=6, windows=4)
 
     def test_settings_of_the_run_come_along_and_built_in_ones_do_not(self, make):
         plan = make(cpus_per_worker=2, cache="warm", data="two words")
@@ -144,9 +144,6 @@ class TestRunLines:
         assert first == 'PYSCALE_IMAGES={"segment": "mine"}'
         own = plan.model_copy(update={"suite": plan.suite.model_copy(update={"is_own": True})})
         assert run_line(own, ["segment"], self.EXPERIMENT).startswith("pyscale run pipeline.toml ")
-
-    def test_the_windows_of_many_workers_go_to_one(self, make):
-        assert_said(run_line(make(), ["segment"], self.WINDOWS))
 
 
 class TestTables:

@@ -21,7 +21,7 @@ from pyscale.analysis.aggregate import (
 from pyscale.analysis.declared import FLAG, REAL, TEXT, WHOLE, Schema, columns, ends_of, schema_of
 from pyscale.analysis.doubts import cache_flags, flags_of_any
 from pyscale.analysis.findings import PointFindings, Row
-from pyscale.analysis.flags import FROM_MEMORY, STRAGGLING, raised
+from pyscale.analysis.flags import SHARES, raised
 from pyscale.analysis.intervals import ratio_interval, with_ends
 from pyscale.analysis.trials import least_proved
 from pyscale.analysis.workers import sum_if_all
@@ -241,13 +241,15 @@ def _beyond(trials: pl.DataFrame) -> Row:
     if len(known) == 1 and not sums.null_count():
         (checksum,) = known
     stored, read = pl.col("storage_read_bytes_per_patch"), pl.col("read_bytes_per_patch")
-    from_memory = (pl.col("cache_asked") == "cold") & (read > 0) & (stored < FROM_MEMORY * read)
+    from_memory = (
+        (pl.col("cache_asked") == "cold") & (read > 0) & (stored < SHARES["from-memory"] * read)
+    )
     doubts = {
         **flags_of_any(trials, counted.select(patch_s).to_series().drop_nulls().to_list()),
         **cache_flags(counted),
         "exhausted": bool(trials["exhausted"].any()),
         "from-memory": not counted.filter(from_memory).is_empty(),
-        "straggler": straggling is not None and straggling > STRAGGLING,
+        "straggler": straggling is not None and straggling > SHARES["straggler"],
         "disagrees": checksum == DIFFERS,
     }
     return {

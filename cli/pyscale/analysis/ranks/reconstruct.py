@@ -21,7 +21,7 @@ from pyscale.analysis.aggregate import (
 from pyscale.analysis.declared import FLAG, REAL, TEXT, WHOLE, columns, ends_of
 from pyscale.analysis.doubts import flags_of_any
 from pyscale.analysis.findings import PointFindings, Row
-from pyscale.analysis.flags import MOST_REST, UNEVEN, raised
+from pyscale.analysis.flags import SHARES, raised
 from pyscale.analysis.intervals import (
     following,
     median_with_ends,
@@ -245,8 +245,8 @@ def _flags(trials: pl.DataFrame, entry: pl.DataFrame, times_s: Sequence[float]) 
         "exhausted": bool(trials["exhausted"].any()),
         "baseline-moved": not counted.is_empty() and min(entry["workers"]) < base["workers"][0],
         "other-work": None not in (work, base_work) and work != base_work,
-        "uneven": balance is not None and balance < UNEVEN,
-        "rest": bool((counted["rest_share"] > MOST_REST).any()),
+        "uneven": balance is not None and balance < SHARES["uneven"],
+        "rest": bool((counted["rest_share"] > SHARES["rest"]).any()),
         "disagrees": gate == DIFFERS,
         "not-compared": gate == NOT_COMPARED,
     }
