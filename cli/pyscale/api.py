@@ -178,7 +178,6 @@ def report(
     table: str | Path | None = None,
     out: str | Path | None = None,
     reference: Sequence[str] = (),
-    count_retried: bool = False,
 ) -> Run:
     """Write the report of a run, or of a table of wall times: `pyscale report`.
 
@@ -192,10 +191,8 @@ def report(
         Folder for the report; None is the run's own, or `NAME-report` of a table.
     reference
         Results of others to show; `("none",)` shows none.
-    count_retried
-        Whether trials that succeeded on a retry are timed too.
     """
-    options = ReportOptions(count_retried=count_retried, references=tuple(reference))
+    options = ReportOptions(references=tuple(reference))
     own = load_settings().references_folder
     refuse_unknown(options.references, own)
     folder = None if out is None else Path(out)

@@ -151,7 +151,6 @@ def trials_of_ranks(
     record: type[Record],
     *own: pl.Expr,
     measured: str,
-    count_retried: bool = False,
 ) -> pl.DataFrame:
     """Say of each trial whether it counts, and what its ranks declare, taken together.
 
@@ -180,7 +179,7 @@ def trials_of_ranks(
         .join(over_ranks(table, record), on="trial", maintain_order="left")
         .with_columns(
             pl.when("complete").then(pl.col(numbers)),
-            valid=pl.col("complete") & (count_retried | (pl.col("attempt") == 1)),
+            valid=pl.col("complete") & (pl.col("attempt") == 1),
         )
     )
 

@@ -81,7 +81,6 @@ def flags_of_any(
     return {
         "failed-trials": not trials["complete"].all(),
         "retried": _any(trials, pl.col("complete") & ~pl.col("valid")),
-        "retried-counted": _any(counted, pl.col("attempt") > 1),
         "few-repeats": 0 < counted.height < repeats_needed(),
         # Times of 0 alone do not scatter, though a deviation of 0 is any share of a mean of 0.
         "unstable": any(times_s) and is_unstable(times_s),

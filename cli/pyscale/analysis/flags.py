@@ -90,7 +90,7 @@ OF_TRIALS = frozenset(
     {
         *("oversubscribed", "disturbed", "workers-did-not-overlap", "workers-in-turn"),
         *("clocks-disagree", "retried"),
-        *("retried-counted", "failed-trials", "mixed-hardware", "disagrees", "check-failed"),
+        *("failed-trials", "mixed-hardware", "disagrees", "check-failed"),
     }
 )
 """Flags of trials that matter whatever is measured in them: not those on wall times and inputs."""

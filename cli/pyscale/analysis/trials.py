@@ -24,9 +24,7 @@ TIMING_COLUMNS = (
 """Columns that are null in a trial that did not finish: there is no such time or sum."""
 
 
-def trial_table(
-    tasks: pl.DataFrame, spans: pl.DataFrame, *, count_retried: bool = False
-) -> pl.DataFrame:
+def trial_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     """Summarise every trial by its tasks; columns as docs/columns.md has them.
 
     The wall time of a trial is `max(t_i) + merge`, where t_i is what worker i spent in its windows:
@@ -62,7 +60,7 @@ def trial_table(
             unattributed_s=pl.col("busy_s") - pl.sum_horizontal(PHASE_COLUMNS),
             complete=~pl.col("failed") & pl.col("_has_all_tasks"),
         )
-        .with_columns(valid=pl.col("complete") & (count_retried | (pl.col("attempt") == 1)))
+        .with_columns(valid=pl.col("complete") & (pl.col("attempt") == 1))
     )
     return table.with_columns(
         pl.when("complete").then(column).alias(column) for column in TIMING_COLUMNS

@@ -57,9 +57,7 @@ def report_runs(
         folder = run.report
         if out is not None:
             folder = out / run.path.name if len(runs) > 1 else out
-        told = api.report(
-            run.path, out=folder, reference=options.references, count_retried=options.count_retried
-        )
+        told = api.report(run.path, out=folder, reference=options.references)
         show(told, verbose=verbose, with_quality=run.plan.truth is not None, as_json=as_json)
         if archived:
             _archive(run, out, options)

@@ -16,7 +16,6 @@ def report(
     ),
     table: Path | None = option("CSV", "Table of wall times, from anywhere."),
     out: Path | None = option("DIR", "Folder for the report.", show_default="the run's"),
-    count_retried: bool = switch("--count-retried", "Also time trials that succeeded on a retry."),
     reference: list[str] | None = option(
         "NAME|none", "Others' results to show.", show_default="those of the same work"
     ),
@@ -34,7 +33,7 @@ def report(
     Several runs are set side by side. --table reads wall times measured anywhere.
     """
     if form is not None:
-        if table is not None or count_retried or archive:
+        if table is not None or archive:
             raise typer.BadParameter(
                 "--format cryosparc-like writes no report: give runs and --out alone beside it"
             )
@@ -44,8 +43,8 @@ def report(
         return
     if table is not None and runs:
         raise typer.BadParameter("give runs, or --table with a table of wall times, not both")
-    if table is not None and (count_retried or archive):
-        raise typer.BadParameter("--table has no records: leave out --count-retried and --archive")
+    if table is not None and archive:
+        raise typer.BadParameter("--table has no records: leave out --archive")
     from pyscale import api
     from pyscale.commands import reporting
     from pyscale.evaluation.results import ReportOptions
@@ -54,7 +53,7 @@ def report(
         told = api.report(table=table, out=out, reference=reference or ())
         reporting.show(told, verbose=verbose, as_json=json)
         return
-    options = ReportOptions(count_retried=count_retried, references=tuple(reference or ()))
+    options = ReportOptions(references=tuple(reference or ()))
     if json and runs and len(runs) > 1:
         raise typer.BadParameter("--json gives the answers of one run: name one")
     reporting.report_runs(

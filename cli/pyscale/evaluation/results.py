@@ -70,8 +70,6 @@ MATCHING = {"loader": matching_loading, "reconstruct": matching_reconstruct}
 class ReportOptions:
     """What a report is asked to show beside what it shows anyway."""
 
-    count_retried: bool = False
-    """Whether trials that succeeded only when tried again are timed too."""
     references: tuple[str, ...] = ()
     """References to show though their work is another; "none" shows none at all."""
     own_references: bool = True
@@ -125,7 +123,7 @@ def results_of(
             write_tables(home, tables)
             write_manifest(home, manifest)
     tasks, spans = tables.tasks, tables.spans
-    trials = trial_table(tasks, spans, count_retried=options.count_retried)
+    trials = trial_table(tasks, spans)
     context = context_of(run, manifest, tables)
     suite = run.plan.suite
 
@@ -163,9 +161,8 @@ def results_of(
         asked={*suite.references, *options.references},
         sizes=sizes.values(),
     )
-    again = options.count_retried
-    loading = loader_findings(tables.loading, keep=settings.keep_diversity, count_retried=again)
-    images = reconstruct_findings(tables.reconstruction, count_retried=again)
+    loading = loader_findings(tables.loading, keep=settings.keep_diversity)
+    images = reconstruct_findings(tables.reconstruction)
     ranks = [one for one in (images, loading) if one is not None]
     machine = machine_findings(
         tables.timings,

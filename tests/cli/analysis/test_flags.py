@@ -18,7 +18,6 @@ from pyscale.analysis.doubts import (
 )
 from pyscale.analysis.flags import FLAGS, flags_of_trials, raised, without_invalid
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.context import ReportContext
@@ -198,13 +197,6 @@ def test_workers_that_took_turns_in_half_of_the_trials_have_no_speedup(
     assert ("workers-in-turn" in codes) is is_invalid
     assert ("workers-did-not-overlap" in codes) is not is_invalid
     assert builder.configurations["invalid"].to_list() == [False, is_invalid]
-
-
-def test_a_retried_trial_that_is_counted_says_so(new_run):
-    builder = repeated(new_run, STEADY[:5]).trial("track", [{"compute": 100.0}], attempt=2, block=5)
-    table = trial_table(builder.tasks, builder.spans, count_retried=True)
-    assert flag_codes(table, table) == ["retried-counted"]
-    assert "the timing includes it" in FLAGS["retried-counted"].sentence
 
 
 def test_a_baseline_on_another_machine_is_flagged(new_run):

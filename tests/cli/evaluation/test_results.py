@@ -6,7 +6,6 @@ from functools import cache
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 from commandline import run_line
 from madeuploader import Entry, loading
@@ -54,10 +53,10 @@ def retried(run, monkeypatch, tmp_path):
     return run
 
 
-def reported(run, *flags):
+def reported(run):
     """The row of the retried configuration, as the command line reports it."""
     out = run.path.parent / "out"
-    run_line(app, "report", str(run.path), "--out", str(out), *flags)
+    run_line(app, "report", str(run.path), "--out", str(out))
     table = pl.read_csv(out / "benchmark_results_aggregated.csv")
     return table.row(
         by_predicate=(pl.col("stage") == "segment") & (pl.col("workers") == 2), named=True
@@ -69,20 +68,10 @@ def retry_flags(row):
 
 
 @pytest.mark.slow
-def test_a_trial_that_needed_a_retry_is_counted_only_where_that_is_asked_for(retried, tmp_path):
+def test_a_trial_that_needed_a_retry_is_not_counted(retried):
     row = reported(retried)
     assert row["repeats"] == 1
     assert retry_flags(row) == ["retried"]
-    row = reported(retried, "--count-retried")
-    assert row["repeats"] == 2
-    assert retry_flags(row) == ["retried-counted"]
-    text = (retried.path.parent / "out" / "scaling_analysis.md").read_text()
-    assert "the timing includes it, as requested" in text
-    # A table of wall times knows of no retries.
-    table = ["report", "--table", str(tmp_path / "table.csv"), "--count-retried"]
-    done = CliRunner().invoke(app, table)
-    assert done.exit_code == 2
-    assert "leave out --count-retried" in " ".join(done.output.split())
 
 
 def test_every_node_of_one_kind_is_named_in_the_report(run):

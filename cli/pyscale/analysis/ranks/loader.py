@@ -125,13 +125,11 @@ class LoaderFindings(PointFindings):
         return max(timed, key=lambda row: (row["workers"], row["patches_per_s"]), default=None)
 
 
-def loader_findings(
-    loading: pl.DataFrame, *, keep: float, count_retried: bool = False
-) -> LoaderFindings | None:
+def loader_findings(loading: pl.DataFrame, *, keep: float) -> LoaderFindings | None:
     """Find what the loading of patches tells; None where nothing was loaded."""
     if loading.is_empty():
         return None
-    trials = loader_trials(loading, count_retried=count_retried)
+    trials = loader_trials(loading)
     points = loader_points(trials, keep=keep)
     return LoaderFindings(
         points=points,
@@ -142,7 +140,7 @@ def loader_findings(
     )
 
 
-def loader_trials(loading: pl.DataFrame, *, count_retried: bool = False) -> pl.DataFrame:
+def loader_trials(loading: pl.DataFrame) -> pl.DataFrame:
     """Take the ranks of each trial together.
 
     `busiest` is the largest quotient on a node of loader processes and ranks by its cores.
@@ -161,7 +159,6 @@ def loader_trials(loading: pl.DataFrame, *, count_retried: bool = False) -> pl.D
         .then(checksum.sort_by("rank").str.join("\n"))
         .alias("checksum"),
         measured="free_wall_s",
-        count_retried=count_retried,
     )
     digest = checksum.map_elements(
         lambda lines: sha256(lines.encode()).hexdigest(), return_dtype=pl.String

@@ -94,13 +94,11 @@ class ReconstructFindings(PointFindings):
         return {"reconstruct": self.scaling, "reconstruct_points": self.points}
 
 
-def reconstruct_findings(
-    reconstruction: pl.DataFrame, *, count_retried: bool = False
-) -> ReconstructFindings | None:
+def reconstruct_findings(reconstruction: pl.DataFrame) -> ReconstructFindings | None:
     """Find what reconstructing over ranks tells; None where nothing was reconstructed."""
     if reconstruction.is_empty():
         return None
-    trials = reconstruct_trials(reconstruction, count_retried=count_retried)
+    trials = reconstruct_trials(reconstruction)
     scaling = component_scaling(trials)
     return ReconstructFindings(
         points=reconstruct_points(trials),
@@ -109,9 +107,7 @@ def reconstruct_findings(
     )
 
 
-def reconstruct_trials(
-    reconstruction: pl.DataFrame, *, count_retried: bool = False
-) -> pl.DataFrame:
+def reconstruct_trials(reconstruction: pl.DataFrame) -> pl.DataFrame:
     """Take the ranks and iterations of each trial together.
 
     A component's `_s` is the median over iterations of the time of the rank where it is longest,
@@ -127,7 +123,6 @@ def reconstruct_trials(
         # The same on every rank that tells it.
         *(pl.col(name).drop_nulls().first() for name in ("device", *DEVIATIONS)),
         measured="iteration",
-        count_retried=count_retried,
     )
     complete = reconstruction.join(table.filter("complete").select("trial"), on="trial", how="semi")
     for measured in (_shares(complete), _times(complete), _balance(complete)):

@@ -60,12 +60,10 @@ def test_the_published_protocol_is_the_mean_and_scatter_of_building_and_calling(
     assert (once["published_s"], once["published_calls"]) == (None, None)
 
 
-def test_a_trial_that_was_tried_again_is_not_timed_unless_asked_for(grid):
+def test_a_trial_that_was_tried_again_is_not_timed(grid):
     grid.at(CPU, [5.0, 2.0])
     grid.at(CPU, [5.0, 8.0], block=2, attempt=2)
     assert (only(grid)["steady_s"], only(grid)["trials"]) == (2, 1)
-    counted = only(grid, count_retried=True)
-    assert (counted["steady_s"], counted["trials"]) == (5, 2)
 
 
 def test_the_worst_comparison_with_the_bases_output_counts(grid):

@@ -326,12 +326,9 @@ def test_a_trial_in_which_one_rank_failed_or_left_no_record_measured_nothing():
         assert [row[name] for name in names] == [None] * 3
 
 
-@pytest.mark.parametrize("counted", [False, True])
-def test_a_trial_that_was_tried_again_counts_only_if_asked_for(counted):
-    row = only(of_ranks(1).with_columns(attempt=pl.lit(2)), count_retried=counted)
-    assert (row["complete"], row["valid"]) == (True, counted)
-    one_rank = of_ranks(2).with_columns(attempt=pl.Series([1, 2]))
-    assert only(one_rank, count_retried=counted)["valid"] is counted
+def test_a_trial_that_was_tried_again_does_not_count():
+    row = only(of_ranks(2).with_columns(attempt=pl.Series([1, 2])))
+    assert (row["complete"], row["valid"]) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -306,13 +306,6 @@ def test_a_trial_of_which_one_rank_failed_or_is_missing_has_no_time():
         assert [row[name] for name in names] == [None] * 4
 
 
-def test_a_trial_that_was_tried_again_counts_if_that_is_asked_for():
-    table = of_ranks(2).with_columns(attempt=pl.when(pl.col("rank") == 1).then(2).otherwise(1))
-    row = only(table)
-    assert (row["complete"], row["valid"], row["attempt"]) == (True, False, 2)
-    assert only(table, count_retried=True)["valid"] is True
-
-
 def scale(*entries, **options):
     """What follows from the trials of these entries."""
     return scaling_of(reconstruction(entries or ENTRIES, **options))
@@ -388,16 +381,13 @@ def test_drift_that_all_trials_of_a_block_share_cancels_in_the_speedup():
     assert row["speedup_high"] == pytest.approx(row["speedup_low"])
 
 
-def test_trials_that_were_tried_again_are_left_out_unless_asked_for():
+def test_trials_that_were_tried_again_are_left_out():
     table = reconstruction([DEBLUR], ranks=(1, 2)).with_columns(
         attempt=pl.when((pl.col("workers") == 2) & (pl.col("block") == 1)).then(2).otherwise(1)
     )
     row = one(scaling_of(table), component="total", workers=2)
     assert (row["repeats"], row["seconds_low"]) == (5, None)
     assert row["flags"] == "few-repeats,other-work,retried"
-    counted = scaling_of(table, count_retried=True)
-    row = one(counted, component="total", workers=2)
-    assert (row["repeats"], row["flags"]) == (6, "other-work,retried-counted")
 
 
 def test_a_baseline_of_which_all_trials_were_tried_again_is_none():
