@@ -112,7 +112,12 @@ def _advice(
     title, measured_for = results.context.title, _measured_for(results.context)
     about, ranks = results.about_workers(), tuple(rank_advice(results))
     if about.trials.is_empty():
-        if aim is not None or not ranks:
+        if ranks and aim is not None:
+            raise UserError(
+                f"{title}: what ranks do together has one answer, not one for each objective: "
+                "leave out --objective"
+            )
+        if not ranks:
             raise UserError(
                 f"{title}: no stage was measured over numbers of workers, of which one could be "
                 "chosen: its report has the results, and --workers 1,2,4 measures several"

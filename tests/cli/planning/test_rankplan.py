@@ -10,9 +10,8 @@ from mockruns import Killed, carried_out, carry_out, events_of, result_of, site
 from pyscale.commands.running import _refuse_blind_gate
 from pyscale.doctor.examined import firsts, plan_to_examine
 from pyscale.errors import UserError
-from pyscale.evaluation.advising import _of_tasks_apart, _refuse_without_choice
+from pyscale.evaluation.advising import advice_of
 from pyscale.evaluation.origin import facts
-from pyscale.evaluation.run_diff import MeasuredRun
 from pyscale.evaluation.runline import repeat_line
 from pyscale.measuring.benchmark import plan_run
 from pyscale.measuring.trialrunner import TaskWriter
@@ -315,9 +314,8 @@ class TestFinished:
         run = done(suite)
         with refused(UserError):
             reference_from(run, "ours")
-        trials = _of_tasks_apart(MeasuredRun.of(run).trials, run.plan)
         with refused(UserError):
-            _refuse_without_choice("x", trials, run.plan)
+            advice_of(run, objective=None, dialect="sbatch", site=None)
 
     def test_its_manifest_crate_and_report_count_slides_and_name_each(self, done):
         run = done("loader")
