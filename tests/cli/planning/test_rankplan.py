@@ -314,8 +314,8 @@ class TestFinished:
         run = done(suite)
         with refused(UserError):
             reference_from(run, "ours")
-        with refused(UserError):
-            advice_of(run, objective=None, dialect="sbatch", site=None)
+        told = advice_of(run, objective=None, dialect="sbatch", site=None)
+        assert [(one.trust, one.lines) for one in told.ranks] == [("no", ())]
 
     def test_its_manifest_crate_and_report_count_slides_and_name_each(self, done):
         run = done("loader")
