@@ -63,7 +63,7 @@ def test_no_folder_is_made_anew_that_was_moved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-KIND = Kind("made up", "is nothing made up", "made.json")
+KIND = Kind("made up", "made.json")
 
 
 class Params(Record):

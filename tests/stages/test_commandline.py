@@ -77,12 +77,9 @@ def test_an_unknown_slot_and_an_output_that_is_no_folder_are_refused_before_the_
     assert code == 2
     assert "no unused input 'lables': did you mean 'labels'?" in said
     too_long = "x" * 300
-    for output, why in (
-        (labels, f"{labels} is not a writable folder"),
-        (too_long, "the system says 'File name too long'"),
-    ):
+    for output, why in ((labels, "Not a directory"), (too_long, "File name too long")):
         code, said = run("track", "run", "--input", labels, "--output", output)
-        sentence = f"--output {output} cannot become a folder of results, because {why}"
+        sentence = f"--output {output} cannot become a folder of results ({why})"
         assert (code, said) == (2, f"error: {sentence}: name another one\n")
 
 

@@ -129,7 +129,7 @@ def correlation(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> float:
     return float((a * b).sum()) / spread if spread else 0.0
 
 
-def image_centre(shape_yx: tuple[int, int]) -> Points:
+def image_centre(shape_yx: tuple[int, ...]) -> Points:
     """Centre of an image as (y, x), with pixel centres at whole numbers."""
     return (np.asarray(shape_yx, float) - 1) / 2
 

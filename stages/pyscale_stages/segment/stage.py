@@ -11,7 +11,6 @@ import numpy as np
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.declaration import Image, Needs
-from pyscale_stages.errors import BadInput
 from pyscale_stages.framefiles import ENDINGS
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.libraries import OF_EXTRA, SCIPY, TORCH, ZARR
@@ -112,7 +111,12 @@ def run(task: Task[SegmentParams]) -> None:
     frames = task.read_frames(movie, (start, stop), params.channel)
     # Input that cannot be read ends the task before the libraries and the model are loaded.
     first = next(frames)
-    calls = ModelCalls(task, params, _model(task, params))
+    model = models.find_model(params)
+    with task.span("import"):
+        import tifffile  # noqa: F401 - what reads and writes frames
+
+        models.import_cellpose(model.cellpose)
+    calls = ModelCalls(task, params, model)
     stack = LabelStack()
     together = task.progress(chain([first], frames), stop - start, "segmenting")
     for number, frame in enumerate(together, start):
@@ -135,17 +139,10 @@ def run(task: Task[SegmentParams]) -> None:
 def merge(task: Task[SegmentParams]) -> None:
     """Join the label images of all windows, whose numbers stay as they are."""
     windows = ordered_windows(task)
-    movies: list[Movie] = []
-    for folder, window in windows:
-        start, stop = window.frames
-        movies.append(labels := open_labels(folder, stop - start))
-        shape_yx = movies[0].shape_yx
-        if labels.shape_yx != shape_yx:
-            raise BadInput(
-                f"{labels.path} has frames of {labels.shape_yx}, but the windows before it "
-                f"{shape_yx}: use windows of one movie"
-            )
-        task.count(frames=stop - start, objects=window.objects)
+    movies = [open_labels(folder, window) for folder, window in windows]
+    task.count(
+        frames=windows[0][1].movie_frames, objects=sum(window.objects for _, window in windows)
+    )
     if task.params.output_format == "ome-zarr":
         with task.writing_folder(movies[0].path.name) as path:
             link_chunks(path, [movie.path for movie in movies])
@@ -154,15 +151,6 @@ def merge(task: Task[SegmentParams]) -> None:
             # Where one window has more cells than uint16 can number, the others are widened.
             write_joined(path, movies, LabelStack())
     task.write_whole(windows[0][1])
-
-
-def _model(task: Task, params: SegmentParams) -> models.Model:
-    model = models.find_model(params)
-    with task.span("import"):
-        import tifffile  # noqa: F401 - what reads and writes frames
-
-        models.import_cellpose(model.cellpose)
-    return model
 
 
 def limits_of(frame: Pixels, seen: Pixels) -> Limits | None:

@@ -18,8 +18,7 @@ from pyscale_stages.atomic import atomic_path, write_atomically
 from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.movie import Movie
-from pyscale_stages.track.detections import Ints
-from pyscale_stages.track.lineage import Tracks, links_of, read_tracks, unbroken
+from pyscale_stages.track.lineage import Tracks, links_of, read_tracks, rows_of, unbroken
 from pyscale_stages.truth.cells import renumbered
 from pyscale_stages.windows import read_window
 
@@ -88,18 +87,8 @@ def export_ctc(folder: Path, labels: Movie | None, output: Path) -> None:
         with atomic_path(output / f"mask{frame:0{digits}d}.tif") as path:
             tifffile.imwrite(path, ids[numbered], compression="zlib")
     # Last, so that a folder with a table is complete.
-    write_atomically(output / TABLE_FILE, table_of(tracks, parents))
-
-
-def table_of(tracks: Tracks, parents: Ints) -> str:
-    """Lines of label, first frame, last frame and parent, in the order of labels."""
-    # Detections are in the order of frames: of each track the first is first, the last last.
-    _, first = np.unique(tracks.track_id, return_index=True)
-    _, from_end = np.unique(tracks.track_id[::-1], return_index=True)
-    begin = tracks.detections.frame[first]
-    end = tracks.detections.frame[::-1][from_end]
-    rows = zip(begin.tolist(), end.tolist(), parents.tolist(), strict=True)
-    return "".join(f"{label} {b} {e} {p}\n" for label, (b, e, p) in enumerate(rows, start=1))
+    rows = rows_of(tracks, parents).tolist()
+    write_atomically(output / TABLE_FILE, "".join(f"{t} {b} {e} {p}\n" for t, b, e, p in rows))
 
 
 XML_FILE = "tracks.xml"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -28,8 +27,6 @@ KNOWN_TRACKMATE = "TrackMate 7.10 or newer"
 OTHER_JARS = f"name another Fiji folder as trackmate_jars or in {JARS_VARIABLE}"
 FIJI_FOLDERS = ("jars", "plugins")
 """Folders of a Fiji with jars that it runs; its others belong to its own Java and to tools."""
-CLASS_FILES_OF_JAVA_1 = 44
-"""Version of its class files; each later Java counts one more."""
 HEAP_SHARE = 0.75
 """Share of the job's memory for Java's heap; Python and Java's own tables need the rest."""
 MIB = 1 << 20
@@ -168,17 +165,9 @@ def heap_ran_out() -> ResourceExhausted:
 
 def _lack_of_jars(said: str) -> MissingPart:
     """What an error says that Java raised when it loaded a class."""
-    wanted = re.search(r"class file version (\d+)", said)
-    if wanted is not None:
-        needed = int(wanted[1]) - CLASS_FILES_OF_JAVA_1
-        return MissingPart(
-            f"these jars of TrackMate need Java {needed}, but Java {java_version()} runs: install "
-            f"OpenJDK {needed} or set JAVA_HOME to it, or {OTHER_JARS}"
-        )
-    lacking = said.rpartition(": ")[2].strip().replace("/", ".") or "a class"
     return MissingPart(
-        f"TrackMate cannot be loaded, because its jars lack {lacking} or do not fit each other: "
-        f"{OTHER_JARS}, with {KNOWN_TRACKMATE} and all its dependencies"
+        f"TrackMate cannot be loaded by Java {java_version()} ({said.strip()}): {OTHER_JARS}, with "
+        f"{KNOWN_TRACKMATE} and all its dependencies, or set JAVA_HOME to the Java that they need"
     )
 
 

@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 
 from pyscale_stages.track.agreement import ctc_measures, link_quality
-from pyscale_stages.track.detections import Detections, detect, joined
-from pyscale_stages.track.lineage import Tracks, tracks_of
+from pyscale_stages.track.lineage import Detections, Tracks, detect, joined, tracks_of
 
 FRAMES = 6
 

@@ -9,9 +9,8 @@ from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.measure import cgroups
 from pyscale_stages.movie import Movie
 from pyscale_stages.track import linking
-from pyscale_stages.track.detections import Detections, detect, joined
 from pyscale_stages.track.distances import Distances, distances_of
-from pyscale_stages.track.lineage import tracks_of
+from pyscale_stages.track.lineage import Detections, detect, joined, tracks_of
 from pyscale_stages.track.linking import link_by_laptrack, refuse_beyond_memory
 from pyscale_stages.track.params import TrackParams
 from refusals import refused

@@ -24,8 +24,8 @@ from pyscale_stages.contract import TaskResult
 from pyscale_stages.errors import MissingPart, ResourceExhausted
 from pyscale_stages.measure.cgroups import Limits
 from pyscale_stages.track import jvm
-from pyscale_stages.track.detections import Detections
 from pyscale_stages.track.distances import Distances
+from pyscale_stages.track.lineage import Detections
 from pyscale_stages.track.params import TrackParams
 from pyscale_stages.track.trackmate_backend import (
     links_of_edges,
@@ -167,8 +167,8 @@ def for_java_21(content):
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("Model", for_java_21, "these jars of TrackMate need Java 21, but Java 17"),
-        ("SpotCollection", None, "its jars lack fiji.plugin.trackmate.SpotCollection"),
+        ("Model", for_java_21, "cannot be loaded by Java 17"),
+        ("SpotCollection", None, "fiji/plugin/trackmate/SpotCollection"),
     ],
 )
 def test_jars_that_java_cannot_load_are_a_missing_part(
