@@ -188,25 +188,10 @@ def _found_by(result: TaskResult) -> str:
             f"{verdict}: {agreement.measure} is {agreement.score:.6g}, and "
             f"{agreement.tolerance:.6g} is enough"
         )
-    from pyscale_stages.task import WINDOW_FILE
-
-    output = result.spec.output
-    files = [file.name for file in result.outputs if file.name != WINDOW_FILE]
-    left = "done"
-    if output is not None and files:
-        left = f"wrote {', '.join(_counted(output / name) for name in files)} into {output}"
+    left = f"wrote {', '.join(file.name for file in result.outputs) or 'nothing'}"
     numbers = [f"{one.name} {one.value:.6g} {one.unit}".rstrip() for one in result.measured]
-    numbers += [f"{name} {value:.4g}" for name, value in result.quality.items()]
-    return f"{left} in {result.wall_s:.1f} s{': ' * bool(numbers)}{', '.join(numbers)}"
-
-
-def _counted(file: Path) -> str:
-    """Name of a file, with the number of rows of a table."""
-    if file.suffix != ".parquet":
-        return file.name
-    import polars as pl
-
-    return f"{file.name} ({pl.scan_parquet(file).select(pl.len()).collect().item()} rows)"
+    found = f"{result.counters.frames} frames, {result.counters.objects} objects"
+    return f"{left} in {result.wall_s:.1f} s: {', '.join([found, *numbers])}"
 
 
 def _answer(text: str) -> None:

@@ -5,7 +5,6 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from movingsquares import write_moving_squares
@@ -128,10 +127,8 @@ def test_a_task_without_a_record_says_in_a_line_what_it_left_and_found(labels, c
     folders = [labels.parent / name for name in ("a", "b")]
     for folder in folders:
         line = said("track", "run", "--input", labels, "--output", folder)
-        rows = pl.read_parquet(folder / "tracks.parquet").height
-        assert rows > 0
-        assert line.startswith(f"wrote tracks.parquet ({rows} rows), ")
-        assert f" into {folder} in " in line
+        assert line.startswith("wrote tracks.parquet, ")
+        assert " s: 6 frames, " in line
         assert line.count("\n") == 1
     verdict = said("track", "check", "--input", folders[0], "--input", folders[1])
     assert verdict.startswith("the same: ")

@@ -1,5 +1,3 @@
-import sys
-
 import polars as pl
 import pytest
 
@@ -40,16 +38,6 @@ def test_a_command_of_ones_own_joins(step, tmp_path):
     merge = "python3 join.py {inputs} {output}"
     step.merged(tmp_path, WINDOWS, ROWS, merge=merge, output="rows.json")
     assert (tmp_path / "merged" / "rows.json").read_text() == "3"
-
-
-def test_a_shell_joins_what_has_odd_names(step, tmp_path):
-    folder = tmp_path / "my $HOME, 'new'"
-    folder.mkdir()
-    prints = f"{sys.executable} program.py {{input}} {{output}} {{first}} {{stop}}"
-    keys = {"shell": True, "command": prints, "output": "rows.json"}
-    result = step.merged(folder, WINDOWS, ROWS, merge="cat {inputs} > {output}", **keys)
-    assert (folder / "merged" / "rows.json").read_text().count("frame,size") == 3
-    assert [span.phase for span in result.spans].count("compute") == 0
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pyscale_stages.contact.pixels import first_of_kind
-from pyscale_stages.errors import MissingPart
-from refusals import refused
-
 pytestmark = pytest.mark.slow
 
 
@@ -43,14 +39,6 @@ def varied_movie(n_frames):
 
 def device(info):
     return SimpleNamespace(name="a device", info=f"(OpenCL) a device\n\t{info}\n")
-
-
-def test_cuda_means_the_first_device_that_nvidia_made():
-    other = device("Vendor:                      Advanced Micro Devices, Inc.")
-    nvidia = device("Vendor:                      NVIDIA Corporation")
-    assert first_of_kind("cuda", [other, nvidia]) is nvidia
-    with refused(MissingPart):
-        first_of_kind("cuda", [other])
 
 
 def test_without_any_opencl_platform_the_stage_says_what_to_install(contact, movie_of, tmp_path):

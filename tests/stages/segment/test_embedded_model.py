@@ -1,6 +1,5 @@
 import pytest
 import tifffile
-import torch
 
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.segment.models import find_size_weights
@@ -67,8 +66,3 @@ def test_no_held_out_movie_was_or_can_be_trained_on(training):
     assert max(trained) < HELD_OUT_SEED <= min(training.held_out_seeds.values())
     with pytest.raises(ValueError, match="held out"):
         training_movies(2, HELD_OUT_SEED - 1)
-
-
-def test_torch_got_the_threads_of_the_task(segmenter):
-    assert torch.get_num_threads() == 1
-    assert torch.are_deterministic_algorithms_enabled()

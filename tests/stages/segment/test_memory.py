@@ -1,32 +1,14 @@
 import tracemalloc
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
-import psutil
 import pytest
 
-from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.layout import Layout
 from pyscale_stages.measure import cgroups
 from pyscale_stages.movie import Movie
 from pyscale_stages.segment import models, stage
 from pyscale_stages.segment.params import SegmentParams
-
-GIB = 2**30
-
-
-@pytest.mark.parametrize(
-    ("group_gib", "available_gib", "usable_gib"), [(3, 5, 3), (7, 5, 5), (None, 5, 5)]
-)
-def test_a_task_can_have_what_its_group_and_the_machine_both_allow(
-    group_gib, available_gib, usable_gib, monkeypatch
-):
-    group = cgroups.Limits(version="2", memory_bytes=group_gib and group_gib * GIB, cpus=None)
-    machine = SimpleNamespace(available=available_gib * GIB)
-    monkeypatch.setattr(cgroups, "limits", lambda: group)
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: machine)
-    assert cgroups.usable_bytes() == usable_gib * GIB
 
 
 def test_a_frame_larger_than_memory_is_refused_before_the_model_is_looked_for(
@@ -60,12 +42,3 @@ def test_cellpose_really_holds_that_much(diameter_px, movie, segmenter):
     finally:
         tracemalloc.stop()
     assert least < peak < 3 * least
-
-
-def test_the_middle_of_it_may_fit(frames, monkeypatch):
-    movie = Movie.open(frames)
-    monkeypatch.setattr(cgroups, "usable_bytes", lambda: 128 * 144 * 2 + 64 * 64 * 80)
-    fitting, larger = (stage.least_bytes((side, side), movie, SegmentParams()) for side in (64, 65))
-    cgroups.refuse_beyond_memory(fitting, "segmenting", "take the middle")
-    with pytest.raises(ResourceExhausted):
-        cgroups.refuse_beyond_memory(larger, "segmenting", "take the middle")

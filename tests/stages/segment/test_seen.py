@@ -18,11 +18,6 @@ def unseen(*rows):
     return seen
 
 
-@pytest.mark.parametrize("seen", [unseen(), unseen(*range(100))])
-def test_a_frame_that_was_seen_whole_or_not_at_all_keeps_its_own_limits(seen):
-    assert limits_of(RAMP, seen) is None
-
-
 def test_limits_are_percentiles_of_what_was_seen_and_one_value_has_none():
     assert limits_of(RAMP, unseen(*range(50))) == pytest.approx((5050, 9949), abs=1)
     assert limits_of(np.full_like(RAMP, 7), unseen(0)) is None

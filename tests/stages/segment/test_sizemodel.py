@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pyscale_stages.errors import BadInput, MissingPart
-from pyscale_stages.segment.models import MODEL_FOLDER_VARIABLE, find_size_weights, size_file
+from pyscale_stages.segment.models import find_size_weights, size_file
 from pyscale_stages.segment.sizemodel import load_size_model, read_size_weights
 from refusals import refused
 
@@ -30,14 +30,6 @@ def test_the_embedded_model_has_a_size_model_and_one_of_cellpose_4_none():
     assert path.stat().st_size < 8e3
     with refused(BadInput):
         find_size_weights("cpsam")
-
-
-def test_a_published_model_has_its_own_in_the_model_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv(MODEL_FOLDER_VARIABLE, str(tmp_path))
-    with refused(MissingPart):
-        find_size_weights("cyto3")
-    (tmp_path / "size_cyto3.npy").touch()
-    assert find_size_weights("cyto3") == tmp_path / "size_cyto3.npy"
 
 
 def test_weights_by_path_have_theirs_beside_them(tmp_path):

@@ -69,20 +69,6 @@ def test_a_division_is_followed_where_splitting_is_on_as_far_as_its_own_limit(
     assert tracks.splits.tolist() == splits
 
 
-@pytest.mark.parametrize("gap_frames", [1, 2])
-def test_a_move_is_no_division_with_one_daughter(gap_frames):
-    cells = [(0, 10.0, 10.0), (1, 10.0, 16.0)]
-    assert track_ids(cells, 2, Distances(5, 5, 9), gap_frames=gap_frames) == [1, 2]
-
-
-@pytest.mark.parametrize("frames_with_cells", [[0], [3], [0, 6], [2, 3, 6]])
-def test_frames_without_cells_are_no_obstacle(frames_with_cells):
-    cells = [(t, 10.0, 10.0 + t) for t in frames_with_cells]
-    ids = track_ids(cells, 7, splitting=True)
-    expected = {1: [1], 2: [1, 2], 3: [1, 1, 2]}[len(cells)]
-    assert ids == expected
-
-
 def test_what_happens_elsewhere_in_the_window_changes_no_link():
     """laptrack's own costs of unlinked ends are a percentile over the window."""
     here = [(0, 10.0, 10.0), (1, 10.0, 10.0), (3, 10.0, 24.0), (4, 10.0, 24.0)]
@@ -155,9 +141,3 @@ def test_links_of_a_real_movie_are_laptracks(hela_labels, gap_frames):
     links = assert_same_links(cells, 0, 92, params, distances_of(labels, params))
     assert len(links) > 8000
     assert (np.bincount(links[:, 0]) == 2).sum() > 50
-
-
-def test_cells_in_one_place_are_no_obstacle():
-    params, near = TrackParams(), Distances(5, 5, 5)
-    still = Detections(np.arange(3), np.ones(3, np.int64), np.zeros(3), np.zeros(3))
-    assert linking.link_sparsely(still, params, near).tolist() == [[0, 1], [1, 2]]
