@@ -9,6 +9,7 @@ divisions too; cells without any link are spots without a track.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,9 @@ from pyscale_stages.movie import Movie
 from pyscale_stages.track.lineage import Tracks, links_of, read_tracks, rows_of, unbroken
 from pyscale_stages.truth.cells import renumbered
 from pyscale_stages.windows import read_window
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 CSV_FILE = "tracks.csv"
 TABLE_FILE = "res_track.txt"
@@ -118,8 +122,19 @@ def export_trackmate(folder: Path, labels: Movie | None, output: Path) -> None:
     """Write `tracks.xml`, which opens the labels with the tracks where they are given."""
     from xml.etree.ElementTree import Element, ElementTree, SubElement
 
-    tracks, n_frames = whole_tracks(folder), read_window(folder).movie_frames
+    n_frames = read_window(folder).movie_frames
     root = Element("TrackMate", version="7.14.0")
+    _add_model(root, whole_tracks(folder), n_frames)
+    _add_settings(root, n_frames, labels)
+    SubElement(root, "GUIState", state="ConfigureViews")
+    with atomic_path(output / XML_FILE) as file:
+        ElementTree(root).write(file, "UTF-8", xml_declaration=True)
+
+
+def _add_model(root: Element, tracks: Tracks, n_frames: int) -> None:
+    """Add features, spots and tracks."""
+    from xml.etree.ElementTree import SubElement
+
     model = SubElement(root, "Model", spatialunits="pixel", timeunits="frame")
     declared = SubElement(model, "FeatureDeclarations")
     for kind, features in FEATURES.items():
@@ -144,7 +159,12 @@ def export_trackmate(folder: Path, labels: Movie | None, output: Path) -> None:
             ends = {"SPOT_SOURCE_ID": f"{earlier}", "SPOT_TARGET_ID": f"{later}"}
             SubElement(track, "Edge", ends, LINK_COST="0.0")
         SubElement(kept, "TrackID", TRACK_ID=f"{number}")
-    # The image to open, and that spots and links were not made by TrackMate.
+
+
+def _add_settings(root: Element, n_frames: int, labels: Movie | None) -> None:
+    """Add the image to open, and that spots and links were not made by TrackMate."""
+    from xml.etree.ElementTree import SubElement
+
     path = labels.path.absolute() if labels is not None else Path()
     height, width = labels.shape_yx if labels is not None else (0, 0)
     settings = SubElement(root, "Settings")
@@ -152,18 +172,15 @@ def export_trackmate(folder: Path, labels: Movie | None, output: Path) -> None:
     image |= {"height": f"{height}", "nslices": "1", "nframes": f"{n_frames}"}
     sizes = ("pixelwidth", "pixelheight", "voxeldepth", "timeinterval")
     SubElement(settings, "ImageData", image | dict.fromkeys(sizes, "1.0"))
-    ends = {"xend": max(0, width - 1), "yend": max(0, height - 1), "zend": 0, "tend": n_frames - 1}
+    last = {"xend": max(0, width - 1), "yend": max(0, height - 1), "zend": 0, "tend": n_frames - 1}
     starts = dict.fromkeys(("xstart", "ystart", "zstart", "tstart"), "0")
-    SubElement(settings, "BasicSettings", starts | {name: str(at) for name, at in ends.items()})
+    SubElement(settings, "BasicSettings", starts | {name: str(at) for name, at in last.items()})
     detector = {"DETECTOR_NAME": "MANUAL_DETECTOR", "RADIUS": str(RADIUS_PX)}
     SubElement(settings, "DetectorSettings", detector)
     SubElement(settings, "InitialSpotFilter", feature="QUALITY", value="0.0", isabove="true")
     SubElement(settings, "SpotFilterCollection")
     SubElement(settings, "TrackerSettings", TRACKER_NAME="MANUAL_TRACKER")
     SubElement(settings, "TrackFilterCollection")
-    SubElement(root, "GUIState", state="ConfigureViews")
-    with atomic_path(output / XML_FILE) as file:
-        ElementTree(root).write(file, "UTF-8", xml_declaration=True)
 
 
 def _families(tracks: Tracks) -> list[list[list[int]]]:

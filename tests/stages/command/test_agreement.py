@@ -109,3 +109,18 @@ def test_folders_are_compared_file_by_file(step, tmp_path):
     hides = f"{first}open(f'{{sys.argv[2]}}/.log', 'w').write('times')\n"
     again = compared(step, tmp_path / "again", first, hides, output="crops").agreement
     assert again.identical
+
+
+def test_labels_of_other_sizes_cannot_be_compared(step, tmp_path):
+    first = CELLS.format(a=1, b=2, lost="0:0")
+    second = first.replace("20, 20", "20, 24")
+    result = compared(step, tmp_path, first, second, check="labels")
+    assert "no cells can be compared" in result.error.message
+
+
+def test_a_judge_that_fails_is_no_judgement(step, tmp_path):
+    (tmp_path / "judge.py").write_text(JUDGE)
+    keys = {"output": "a.csv", "check": f"{sys.executable} judge.py {{reference}} {{other}}"}
+    breaks = "import sys; open(sys.argv[2], 'w').write('broken')"
+    result = compared(step, tmp_path, breaks, breaks, **keys)
+    assert "failed with exit code 3" in result.error.message

@@ -8,7 +8,7 @@ import pytest
 from pyscale_stages.command import environment as environments
 from pyscale_stages.command.environment import environment_of, found_program, look, versions_of
 from pyscale_stages.command.params import CommandParams
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.telling import TOLD_VARIABLE
 from refusals import refused
 
@@ -129,3 +129,15 @@ def test_a_container_gets_a_home_folder_that_can_be_written_and_variables_as_the
     assert "--env" not in told["words"]
     assert told["seen"]["APPTAINERENV_CUDA_VISIBLE_DEVICES"] == "0,1"
     assert f"APPTAINERENV_{TOLD_VARIABLE}" in told["seen"]
+
+
+def test_a_package_that_is_not_there_is_named(environment):
+    with refused(BadInput):
+        versions_of(step_of(environment, "stardist"))
+
+
+def test_a_machine_without_modules_is_named(monkeypatch):
+    monkeypatch.setattr(environments, "LOAD", 'no-such-command "$@"')
+    environments._loaded.cache_clear()
+    with refused(MissingPart):
+        environment_of(loading("tool"))

@@ -252,3 +252,24 @@ def test_what_outlives_the_program_is_ended_and_told(step, tmp_path):
     assert [warning.code for warning in result.warned] == ["left-running"]
     pid = int((tmp_path / "pid").read_text())
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_call_that_overwrites_what_another_left_is_found(step, tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.txt").write_text("x")
+    copies = "import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2] + '/same.txt')"
+    keys = {"split": "files", "inputs": [folder], "frames": (0, 3), "movie_frames": 3}
+    step.refused(copies, "{file} {output}", **keys)
+
+
+def test_threads_workers_and_seed_reach_the_program(step, tmp_path, monkeypatch):
+    monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", "7")
+    says = (
+        "import os, sys\n"
+        "words = [*sys.argv[3:], os.environ['OMP_NUM_THREADS']]\n"
+        "open(sys.argv[2], 'w').write(' '.join(words))"
+    )
+    step(says, "{input} {output} {threads} {workers} {seed} {device}", output="said.csv")
+    assert (tmp_path / "out" / "said.csv").read_text() == "1 1 0 cpu 7"

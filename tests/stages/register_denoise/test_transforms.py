@@ -17,16 +17,6 @@ ROW = {"frame": 0, "status": "registered", **asdict(LinearTransform())}
 ROW |= {"warp_max_px": 0.0, "warp_mean_px": 0.0, "correlation": 1.0}
 
 
-def test_transforms_are_read_in_the_order_of_frames_and_other_frames_are_refused(tmp_path):
-    path = tmp_path / TRANSFORMS_FILE
-    table_of([ROW | {"frame": frame} for frame in (4, 3)]).write_parquet(path)
-    assert read_transforms(tmp_path, (3, 5))["frame"].to_list() == [3, 4]
-    table_of([ROW | {"frame": frame} for frame in (0, 0, 1)]).write_parquet(path)
-    for frames in ((0, 2), (0, 3), (1, 2)):
-        with refused(BadInput):
-            read_transforms(tmp_path, frames)
-
-
 @pytest.mark.parametrize("content", [None, b"", b"PAR1 and no more", table_of([ROW]).drop("m01")])
 def test_a_table_that_cannot_be_read_is_named(tmp_path, content):
     if isinstance(content, bytes):

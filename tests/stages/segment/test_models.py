@@ -32,21 +32,6 @@ def test_a_model_is_a_path_or_a_name_in_cellposes_folder_by_setting_or_in_the_ho
     assert models.find_weights("cpsam") == files[2]
 
 
-@pytest.mark.parametrize(
-    "found",
-    [
-        {"return_value": "2.3.2"},
-        {"return_value": "5.0"},
-        {"side_effect": PackageNotFoundError("cellpose")},
-    ],
-    ids=["older", "newer", "none"],
-)
-def test_a_cellpose_that_no_adapter_knows_or_none_is_missing(found, monkeypatch):
-    monkeypatch.setattr(models, "version", Mock(**found))
-    with refused(MissingPart):
-        models.installed_cellpose()
-
-
 def test_under_cellpose_4_the_embedded_model_other_tiles_and_an_estimate_are_refused(
     monkeypatch, tmp_path
 ):
@@ -109,3 +94,30 @@ def test_the_second_import_of_cellpose_compiles_nothing_and_none_loads_matplotli
     first, second = imported(tmp_path), imported(tmp_path)
     assert all(misses for _, misses in first.values())
     assert second == {name: [1, 0] for name in first}
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"return_value": "2.3.2"},
+        {"return_value": "5.0"},
+        {"side_effect": PackageNotFoundError("cellpose")},
+    ],
+    ids=["older", "newer", "none"],
+)
+def test_a_cellpose_that_no_adapter_knows_or_none_is_missing(found, monkeypatch):
+    monkeypatch.setattr(models, "version", Mock(**found))
+    with refused(MissingPart):
+        models.installed_cellpose()
+
+
+def test_half_precision_weights_are_read_and_those_with_a_layer_missing_refused(tmp_path):
+    net = build_net([2, 4, 8]).half()
+    net.save_model(tmp_path / "net.pt")
+    segmenter = Cellpose3Segmenter(tmp_path / "net.pt", torch.device("cpu"))
+    assert next(segmenter.model.net.parameters()).dtype == torch.float32
+    state = build_net([2, 4, 8]).state_dict()
+    del state["output.2.bias"]
+    torch.save(state, tmp_path / "net.pt")
+    with refused(BadInput):
+        Cellpose3Segmenter(tmp_path / "net.pt", torch.device("cpu"))

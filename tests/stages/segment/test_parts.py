@@ -7,9 +7,8 @@ import pytest
 
 from pyscale_stages import timing
 from pyscale_stages.movie import Movie
-from pyscale_stages.segment import parts
 from pyscale_stages.segment.params import SegmentParams
-from pyscale_stages.segment.parts import HOOKS, PARTS, SIZE_HOOK, Hook, timed_parts
+from pyscale_stages.segment.parts import HOOKS, PARTS, SIZE_HOOK, timed_parts
 
 
 @pytest.fixture
@@ -53,25 +52,3 @@ def test_hooks_change_no_label_and_cellpose_is_as_it_was_after_a_call(segmenter,
     assert {part for part, seconds in times.seconds.items() if seconds > 0} == {
         part for part in PARTS if part != "diameter"
     }
-
-
-def test_what_the_estimate_of_the_diameter_calls_belongs_to_it(clock, monkeypatch):
-    def lasts(seconds, *inside):
-        def work():
-            clock.now_s += seconds
-            for call in inside:
-                call()
-
-        return work
-
-    def network_as_it_is_then():
-        module.network()
-
-    module = SimpleNamespace(network=lasts(10))
-    module.estimate = lasts(1, network_as_it_is_then, lasts(2))
-    monkeypatch.setattr(parts, "import_module", lambda _name: module)
-    hooks = (Hook("network", "m", "network", then="stitch"), Hook("diameter", "m", "estimate"))
-    with timed_parts(hooks, nothing_to_wait_for) as times:
-        module.estimate()
-        module.network()
-    assert times.seconds == {"network": 10, "stitch": 0, "diameter": 13}

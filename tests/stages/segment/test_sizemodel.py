@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pyscale_stages.errors import BadInput, MissingPart
-from pyscale_stages.segment.models import find_size_weights, size_file
+from pyscale_stages.segment.models import MODEL_FOLDER_VARIABLE, find_size_weights, size_file
 from pyscale_stages.segment.sizemodel import load_size_model, read_size_weights
 from refusals import refused
 
@@ -94,3 +94,11 @@ def test_another_file_or_one_that_lacks_numbers_is_refused_in_a_sentence(name, c
         np.save(path, content)
     with refused(BadInput):
         read_size_weights(path)
+
+
+def test_a_published_model_has_its_own_in_the_model_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv(MODEL_FOLDER_VARIABLE, str(tmp_path))
+    with refused(MissingPart):
+        find_size_weights("cyto3")
+    (tmp_path / "size_cyto3.npy").touch()
+    assert find_size_weights("cyto3") == tmp_path / "size_cyto3.npy"

@@ -40,18 +40,6 @@ def test_cells_that_move_keep_their_tracks_and_one_that_jumps_beyond_the_limit_b
     assert track_ids(cells, 2, replace(NEAR, max_distance_px=17)) == [1, 1]
 
 
-@pytest.mark.parametrize(("lost_frames", "gap_frames"), [(1, 2), (4, 5)])
-def test_a_lost_cell_is_found_again_within_the_gap(lost_frames, gap_frames):
-    back = lost_frames + 2
-    cells = [(0, 10.0, 10.0), (1, 10.0, 11.0), (back, 10.0, 14.0)]
-    # Other cells keep moving, as in any movie.
-    cells += [(t, 80.0, 20.0 + t) for t in range(back + 1)]
-    closed = track_ids(cells, back + 1, gap_frames=gap_frames)
-    assert closed[0] == closed[-2]
-    left_open = track_ids(cells, back + 1, gap_frames=gap_frames - 1)
-    assert left_open[0] != left_open[-2]
-
-
 @pytest.mark.parametrize(
     ("splitting", "farthest_px", "splits"),
     [(True, 8, [[1, 2], [1, 3]]), (True, 3, []), (False, 8, [])],

@@ -20,7 +20,7 @@ import polars as pl
 import pytest
 
 from pyscale_stages.contract import TaskResult
-from pyscale_stages.errors import MissingPart
+from pyscale_stages.errors import MissingPart, ResourceExhausted
 from pyscale_stages.measure.cgroups import Limits
 from pyscale_stages.track import jvm
 from refusals import refused
@@ -201,3 +201,36 @@ def test_the_heap_follows_the_job_or_its_control_group_and_not_the_node(
     monkeypatch.setattr(jvm, "limits", lambda: group)
     assert jvm.fitting_heap_mib(None, environment) == heap_mib
     assert jvm.fitting_heap_mib(64, environment) == 64
+
+
+@pytest.fixture
+def unlimited(monkeypatch):
+    nothing = Limits(version="none", memory_bytes=None, cpus=None)
+    monkeypatch.setattr(jvm, "limits", lambda: nothing)
+
+
+@pytest.mark.slow
+def test_java_has_the_heap_and_the_threads_that_it_is_given_and_no_screen():
+    program = """
+import json
+from pyscale_stages.track import jvm
+jvm.configure(from_maven=False, threads=1, heap_mib=128)
+jvm.java_map({})
+from scyjava import jimport
+runtime = jimport("java.lang.Runtime").getRuntime()
+headless = str(jimport("java.lang.System").getProperty("java.awt.headless"))
+print(json.dumps([int(runtime.maxMemory()) >> 20, int(runtime.availableProcessors()), headless]))
+"""
+    done = in_new_process("-c", program)
+    assert done.returncode == 0, done.stderr
+    heap_mib, *others = json.loads(done.stdout)
+    # A collector may keep a survivor space of the heap to itself.
+    assert 96 <= heap_mib <= 128
+    assert others == [1, "true"]
+
+
+def test_a_heap_larger_than_the_job_is_refused(unlimited):
+    with refused(ResourceExhausted):
+        jvm.fitting_heap_mib(5000, {"SLURM_MEM_PER_NODE": "4000"})
+    with pytest.raises(ResourceExhausted, match="lower it"):
+        jvm.fitting_heap_mib(1 << 40, {})
