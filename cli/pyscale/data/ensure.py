@@ -27,7 +27,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, refuse_cut_files
 from pyscale_stages.reading import Reading
 from pyscale_stages.slides.reading import slide_files
-from pyscale_stages.truth.reading import kind_of, own_labels
+from pyscale_stages.truth.reading import kind_of, refuse_unfit
 
 KIND_IN_WORDS: dict[Kind | Literal["files", "tiles", "place", "phantom"], str] = {
     "files": "a folder of files",
@@ -174,7 +174,7 @@ def _movie(path: Path, settings: Settings, suite: Suite | None) -> Dataset:
                         f"--frames {movie.reading.given['frames']} leaves out the first frames of "
                         f"the truth {own_truth}: begin with 0, or leave one of them out"
                     )
-                own_labels(own_truth).refuse_unfit(movie.n_frames)
+                refuse_unfit(own_truth, movie.n_frames)
     return Dataset(
         movie=path,
         frames=movie.n_frames,

@@ -1,9 +1,9 @@
-"""The one door to a user's own truth: labels in image files, or those of a synthetic movie."""
+"""The one door to a user's own truth: label images, tracks of TrackMate, a synthetic movie's."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,10 +17,11 @@ from pyscale_stages.framefiles import TIFF_SUFFIXES, files_in
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.parquet import read_table
 from pyscale_stages.reading import Reading
+from pyscale_stages.truth import trackmate
 from pyscale_stages.truth.cells import centroids, contacts_of
 from pyscale_stages.wording import plural
 
-Kind = Literal["synthetic", "ctc", "images"]
+Kind = Literal["synthetic", "ctc", "images", "trackmate"]
 What = Literal["labels", "tracks"]
 CELL_COLUMNS = ("channel", "track_id", "frame", "y_px", "x_px")
 SUFFIXES = (*TIFF_SUFFIXES, ".png")
@@ -70,25 +71,49 @@ def kind_of(path: Path) -> Kind:
                 return "images"
         elif path.is_file() and path.suffix.lower() in SUFFIXES:
             return "images"
+        elif path.is_file() and path.suffix.lower() == trackmate.SUFFIX:
+            return "trackmate"
     except OSError as error:
         raise BadInput(f"the truth {path} cannot be read ({error.strerror})") from error
     raise BadInput(
         f"{path} holds no truth that pyscale reads: name a folder of the Cell Tracking Challenge "
-        "(man_track*.tif or mask*.tif with their .txt), label images (TIFF or PNG), or the truth "
-        "folder of a synthetic movie"
+        "(man_track*.tif or mask*.tif with their .txt), label images (TIFF or PNG), an XML file "
+        "of TrackMate, or the truth folder of a synthetic movie"
     )
 
 
 def tells(path: Path) -> set[What]:
     """What can be judged by a truth of the user's own."""
-    if kind_of(path) == "ctc" and _track_file(path) is not None:
+    kind = kind_of(path)
+    if kind == "trackmate":
+        return {"tracks"}
+    if kind == "ctc" and _track_file(path) is not None:
         return {"labels", "tracks"}
     return {"labels"}
 
 
+def refuse_unfit(path: Path, n_frames: int) -> None:
+    """Raise where a truth is not that of a movie of so many frames."""
+    if kind_of(path) != "trackmate":
+        own_labels(path).refuse_unfit(n_frames)
+        return
+    last = max((frame for frame, *_ in trackmate.cells_in(path)), default=0)
+    if last >= n_frames:
+        raise BadInput(
+            f"the truth {path} has spots in frames up to {last}, but the movie has {n_frames} "
+            "frames: name the truth of this movie"
+        )
+
+
 def own_labels(path: Path) -> TrueLabels:
     """True labels of a truth that is not a synthetic movie's."""
-    return _ctc_labels(path) if kind_of(path) == "ctc" else _label_images(path)
+    kind = kind_of(path)
+    if kind == "trackmate":
+        raise BadInput(
+            f"the truth {path} has tracks but no labels: name label images, or a folder of the "
+            "Cell Tracking Challenge"
+        )
+    return _ctc_labels(path) if kind == "ctc" else _label_images(path)
 
 
 def own_tracks(path: Path) -> pl.DataFrame:
@@ -96,10 +121,12 @@ def own_tracks(path: Path) -> pl.DataFrame:
     kind = kind_of(path)
     if kind == "synthetic":
         return read_table(path / "tracks.parquet", (*CELL_COLUMNS, "parent_id"))
+    if kind == "trackmate":
+        return _table(trackmate.cells_in(path))
     if kind == "images":
         raise BadInput(
             f"the truth {path} has labels but no tracks: name a folder of the Cell Tracking "
-            "Challenge with man_track.txt"
+            "Challenge with man_track.txt, or an XML file of TrackMate"
         )
     return _cells(*_ctc_tracks(path))
 
@@ -115,14 +142,18 @@ def own_contacts(path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _cells(labels: TrueLabels, parent_of: dict[int, int]) -> pl.DataFrame:
-    rows = [
+    return _table(
         (frame, int(track), parent_of.get(int(track), 0), y_px, x_px)
         for frame, image in labels.frames(*_all(labels))
         for track, y_px, x_px in centroids(image).tolist()
-    ]
+    )
+
+
+def _table(cells: Iterable[trackmate.Cell]) -> pl.DataFrame:
     whole = dict.fromkeys(("frame", "track_id", "parent_id"), pl.Int32)
     schema = {**whole, "y_px": pl.Float64, "x_px": pl.Float64}
-    return pl.DataFrame(rows, schema, orient="row").with_columns(channel=pl.lit(0, pl.Int32))
+    table = pl.DataFrame(list(cells), schema, orient="row")
+    return table.with_columns(channel=pl.lit(0, pl.Int32))
 
 
 def _all(labels: TrueLabels) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from pyscale_stages.truth.reading import (
     own_contacts,
     own_labels,
     own_tracks,
+    refuse_unfit,
     tells,
 )
 from refusals import refused
@@ -123,3 +124,67 @@ def test_a_damaged_table_of_tracks_is_refused(tmp_path, table):
     (tmp_path / "a" / "res_track.txt").write_text(table, encoding="latin-1")
     with refused(BadInput):
         own_tracks(tmp_path / "a")
+
+
+def trackmate(file, edges, image="", kept='<TrackID TRACK_ID="4"/>'):
+    spots = [(0, 0, 3.0, 1), (1, 1, 4.0, 1), (2, 2, 5.0, 1), (3, 2, 8.0, 1), (4, 2, 9.0, 0)]
+    told = "".join(
+        f'<SpotsInFrame frame="{frame}"><Spot ID="{spot}" FRAME="{frame}" POSITION_X="{x}" '
+        f'POSITION_Y="2.0" VISIBILITY="{shown}" /></SpotsInFrame>'
+        for spot, frame, x, shown in spots
+    )
+    links = "".join(f'<Edge SPOT_SOURCE_ID="{a}" SPOT_TARGET_ID="{b}" />' for a, b in edges)
+    file.write_text(
+        f'<TrackMate version="7"><Model spatialunits="pixel"><AllSpots>{told}</AllSpots>'
+        f'<AllTracks><Track TRACK_ID="4">{links}</Track></AllTracks><FilteredTracks>{kept}'
+        f"</FilteredTracks></Model><Settings>{image}</Settings></TrackMate>"
+    )
+    return file
+
+
+def test_a_family_of_trackmate_is_divided_into_tracks(tmp_path):
+    # The second edge is told backwards, as TrackMate may.
+    file = trackmate(tmp_path / "a.xml", [(0, 1), (2, 1), (1, 3)])
+    assert (kind_of(file), tells(file)) == ("trackmate", {"tracks"})
+    rows = own_tracks(file).sort("frame", "x_px")
+    assert rows.select("frame", "track_id", "parent_id", "y_px", "x_px").rows() == [
+        (0, 1, 0, 2.0, 3.0),
+        (1, 1, 0, 2.0, 4.0),
+        (2, 2, 1, 2.0, 5.0),
+        (2, 3, 1, 2.0, 8.0),
+    ]
+    with refused(BadInput):
+        own_labels(file)
+    refuse_unfit(file, 3)
+    with refused(BadInput):
+        refuse_unfit(file, 2)
+
+
+def test_tracks_that_trackmate_filtered_away_are_no_truth_and_micrometres_become_pixels(tmp_path):
+    file = trackmate(tmp_path / "a.xml", [(0, 1), (1, 2)], kept="")
+    assert sorted(own_tracks(file)["track_id"]) == [1, 2, 3, 4]
+    image = '<ImageData pixelwidth="0.5" pixelheight="0.25" />'
+    file = trackmate(tmp_path / "a.xml", [(0, 1)], image)
+    assert own_tracks(file).select("y_px", "x_px").row(0) == (8.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "<TrackMate>",
+        "<svg/>",
+        '<TrackMate><Model spatialunits="µm"/></TrackMate>',
+    ],
+)
+def test_other_xml_is_no_truth(tmp_path, text):
+    (tmp_path / "a.xml").write_text(text, encoding="utf-8")
+    with refused(BadInput):
+        own_tracks(tmp_path / "a.xml")
+
+
+def test_an_edge_to_nowhere_and_merging_tracks_are_refused(tmp_path):
+    with refused(BadInput):
+        own_tracks(trackmate(tmp_path / "a.xml", [(0, 77)]))
+    with refused(BadInput):
+        own_tracks(trackmate(tmp_path / "a.xml", [(0, 3), (1, 3)]))
