@@ -19,8 +19,8 @@ import numpy as np
 import tifffile
 
 from pyscale_stages.track import linking
-from pyscale_stages.track.detections import Detections, detect, joined
 from pyscale_stages.track.distances import Distances, median_diameter_px
+from pyscale_stages.track.lineage import Detections, detect, joined
 from pyscale_stages.track.params import TrackParams
 
 HELA = Path(__file__).resolve().parents[2] / "shared" / "data" / "hela-tracking"

@@ -25,9 +25,8 @@ from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
 from pyscale_stages.track import linking
 from pyscale_stages.track.agreement import link_quality
-from pyscale_stages.track.detections import detect, joined
 from pyscale_stages.track.distances import distances_of
-from pyscale_stages.track.lineage import Tracks, tracks_of
+from pyscale_stages.track.lineage import Tracks, detect, joined, tracks_of
 from pyscale_stages.track.overlap_backend import OverlapLinker
 from pyscale_stages.track.params import TrackParams
 

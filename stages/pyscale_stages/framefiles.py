@@ -13,7 +13,6 @@ from typing import Literal
 from pyscale_stages.errors import BadInput
 from pyscale_stages.omezarr import files_at, is_zarr
 from pyscale_stages.reading import Reading
-from pyscale_stages.wording import plural
 
 OutputFormat = Literal["ome-tiff", "ome-zarr"]
 ENDINGS: dict[str, str] = {"ome-tiff": ".ome.tif", "ome-zarr": ".ome.zarr"}
@@ -56,19 +55,16 @@ def refuse_several_stems(folder: Path, files: Sequence[Path]) -> None:
     stems: dict[str, Path] = {}
     for file in files:
         stems.setdefault(re.sub(r"\d+", "#", file.stem.lower()), file)
-    if len(stems) > 1:
-        other, pattern = list(stems.values())[1], _starts_as(files[0])
-    elif (place := _place_beside_frames(files)) is not None:
+    other = list(stems.values())[1:2]
+    if not other and (place := _place_beside_frames(files)) is not None:
         first = _numbers(files[0])[place]
-        other = next(file for file in files if _numbers(file)[place] != first)
-        pattern = _of_same_number(files[0], place)
-    else:
-        return
-    raise BadInput(
-        f"the names in {folder} are those of more than one movie, like {files[0].name} and "
-        f"{other.name}: choose the files of one by --pattern, as in --pattern '{pattern}', or all "
-        "by --pattern '*'"
-    )
+        other = [file for file in files if _numbers(file)[place] != first]
+    if other:
+        raise BadInput(
+            f"the names in {folder} are those of more than one movie, like {files[0].name} and "
+            f"{other[0].name}: choose the files of one by --pattern, as in --pattern 'img_*.tif', "
+            "or all by --pattern '*'"
+        )
 
 
 def gaps_in(files: Sequence[Path]) -> tuple[int, ...]:
@@ -82,9 +78,8 @@ def gaps_in(files: Sequence[Path]) -> tuple[int, ...]:
 
 def in_words(gaps: Sequence[int]) -> str:
     """Name the first missing numbers, and say how many more there are."""
-    named = ", ".join(map(str, gaps[:MOST_NAMED]))
-    more = len(gaps) - MOST_NAMED
-    return f"{named} and {plural(more, 'other')}" if more > 0 else named
+    more = f" and {len(gaps) - MOST_NAMED} more" if len(gaps) > MOST_NAMED else ""
+    return f"{', '.join(map(str, gaps[:MOST_NAMED]))}{more}"
 
 
 def _numbers(file: Path) -> list[int]:
@@ -110,20 +105,6 @@ def _place_beside_frames(files: Sequence[Path]) -> int | None:
     return None
 
 
-def _of_same_number(file: Path, place: int) -> str:
-    """A pattern for files that have the same number at a place."""
-    parts = re.split(r"(\d+)", file.stem)
-    kept = 2 * place + 1
-    return "".join("*" if at % 2 and at != kept else part for at, part in enumerate(parts)) + (
-        file.suffix
-    )
-
-
-def _starts_as(file: Path) -> str:
-    stem = re.split(r"\d", file.stem)[0] or file.stem[:1]
-    return f"{stem}*{file.suffix}"
-
-
 OF_MICROSCOPES = {
     ".nd2": "Nikon ND2",
     ".czi": "Zeiss CZI",
@@ -142,17 +123,13 @@ OF_CAMERAS = {".mp4": "MP4", ".avi": "AVI", ".mov": "QuickTime", ".mkv": "Matros
 def how_to_convert(path: Path) -> str | None:
     """What a file is and what converts it, in a sentence; None for all other formats."""
     # An OIF is a small file with a folder beside it, and all others are one file.
-    ending, stem = path.suffix.lower(), path.with_suffix("")
-    if ending in OF_MICROSCOPES:
-        words = ["bfconvert", "-bigtiff", "-series", "0", str(path), f"{stem}.ome.tif"]
-        return f"{path} is {OF_MICROSCOPES[ending]}: convert it by {shlex.join(words)}"
-    if ending in OF_CAMERAS:
-        frames = f"{stem}_frames"
-        words = ["ffmpeg", "-i", str(path), "-pix_fmt", "gray", f"{frames}/%06d.png"]
-        return (
-            f"{path} is {OF_CAMERAS[ending]} video: convert it by mkdir {shlex.quote(frames)} && "
-            f"{shlex.join(words)}"
-        )
+    named = shlex.quote(str(path))
+    if name := OF_MICROSCOPES.get(path.suffix.lower()):
+        out = shlex.quote(f"{path.with_suffix('')}.ome.tif")
+        return f"{path} is {name}: convert it by bfconvert -bigtiff -series 0 {named} {out}"
+    if name := OF_CAMERAS.get(path.suffix.lower()):
+        frames = "-pix_fmt gray frames/%06d.png"
+        return f"{path} is {name} video: convert it by mkdir frames && ffmpeg -i {named} {frames}"
     return None
 
 

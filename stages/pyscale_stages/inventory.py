@@ -40,10 +40,25 @@ class Inventory(Record):
 
     def line(self, measured: Sequence[int] | None = None) -> str:
         """All of it in one line; `measured`: channels that stages take, None where unknown."""
+        start, stop = self.frames
+        window = f"{start}:{stop}" if start else f"{stop}"
+        there = f" ({self.frames_there} are there)" * (self.frames_there < self.frames_declared)
+        names = ", ".join(f'{number} "{name}"' for number, name in enumerate(self.channels))
+        named = f" ({names})" * any(self.channels)
+        height, width = self.shape_yx
         parts = [
             ", ".join([self.title, *self._which_image()]),
-            ", ".join(self._size()),
-            *self._unread(),
+            ", ".join(
+                [
+                    f"{window} of {plural(self.frames_declared, 'frame')}{there}",
+                    f"{plural(len(self.channels), 'channel')}{named}",
+                    *self._depth(),
+                    f"{width} x {height} {self.dtype}",
+                    size_in_words(self.size_bytes),
+                ]
+            ),
+            f"missing in the file names: {in_words(self.gaps)}" if self.gaps else "",
+            f"{plural(self.others, 'other file')} not read" if self.others else "",
             *self._chosen(measured),
         ]
         return f"{self.path.name}{'/' * self.is_folder}: {'; '.join(filter(None, parts))}"
@@ -57,39 +72,12 @@ class Inventory(Record):
             found.append(f"level {Path(self.level or '0').name} of {self.levels}")
         return found
 
-    def _size(self) -> list[str]:
-        start, stop = self.frames
-        height, width = self.shape_yx
-        there = ""
-        if self.frames_there < self.frames_declared:
-            there = f" ({self.frames_there} are there)"
-        whole = start == 0
-        window = f"{stop - start}" if whole else f"{start}:{stop}"
-        names = ", ".join(
-            f'{number} "{name}"' if name else f"{number}"
-            for number, name in enumerate(self.channels)
-        )
-        named = f" ({names})" if any(self.channels) else ""
-        found = [
-            f"{window} of {plural(self.frames_declared, 'frame')}{there}",
-            f"{plural(len(self.channels), 'channel')}{named}",
-        ]
-        if self.planes > 1:
-            how = (
-                f"plane {self.reading.plane}"
-                if self.reading.plane is not None
-                else (f"{self.reading.project} of")
-            )
-            found.append(f"{how} {'of ' * (self.reading.plane is not None)}{self.planes} planes")
-        return [*found, f"{width} x {height} {self.dtype}", size_in_words(self.size_bytes)]
-
-    def _unread(self) -> list[str]:
-        found = []
-        if self.gaps:
-            found.append(f"missing in the file names: {in_words(self.gaps)}")
-        if self.others:
-            found.append(f"{plural(self.others, 'other file')} not read")
-        return found
+    def _depth(self) -> list[str]:
+        if self.planes == 1:
+            return []
+        plane = self.reading.plane
+        how = f"{self.reading.project}" if plane is None else f"plane {plane}"
+        return [f"{how} of {self.planes} planes"]
 
     def _chosen(self, measured: Sequence[int] | None) -> list[str]:
         found = []
@@ -98,6 +86,6 @@ class Inventory(Record):
         if self.reading.channel is not None:
             found.append(f"only channel {self.reading.channel} is read")
         elif measured:
-            many = "s" * (len(measured) > 1)
-            found.append(f"measuring channel{many} {' and '.join(map(str, measured))}")
+            channels = "channel" if len(measured) == 1 else "channels"
+            found.append(f"measuring {channels} {' and '.join(map(str, measured))}")
         return found

@@ -8,13 +8,11 @@ from typing import Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from pyscale_stages.record import Count, Finite, Record
-from pyscale_stages.wording import did_you_mean, first_problem
+from pyscale_stages.wording import first_problem
 
 Over = Literal["sum", "mean", "most", "least"]
 NAME = r"[a-z][a-z0-9_]*"
 """What a name in a line may be."""
-OPTIONS = ("unit", "better", "over")
-"""What a line may say beside the name and the number."""
 
 
 class Measured(Record):
@@ -39,16 +37,9 @@ def read_measured(text: str) -> Measured:
         raise ValueError("it is not name=number")
     if re.fullmatch(NAME, name) is None:
         raise ValueError(f"{name!r} is no name of small letters, digits and _")
-    try:
-        value = float(number)
-    except ValueError:
-        raise ValueError(f"{number!r} is not a number") from None
-    for option, _, _ in more:
-        if option not in OPTIONS:
-            raise ValueError(f"{option!r} is unknown ({did_you_mean(option, OPTIONS)})")
     options = {option: told for option, _, told in more}
     try:
-        return Measured.model_validate({"name": name, "value": value, **options})
+        return Measured.model_validate({**options, "name": name, "value": number})
     except ValidationError as error:
         raise ValueError(first_problem(error, Measured)) from None
 

@@ -193,6 +193,10 @@ class Movie:
         """Channels of a frame; 1 where the file has no axis of them, or one is chosen."""
         return self.layout.n_channels if self.reading.channel is None else 1
 
+    def stack_shape(self, n_frames: int) -> tuple[int, ...]:
+        """Shape of so many of its frames: TYX, or TCYX where there is more than one channel."""
+        return (n_frames, *((self.n_channels,) if self.n_channels > 1 else ()), *self.shape_yx)
+
     @property
     def size_bytes(self) -> int:
         """Size of all files together."""
@@ -374,23 +378,10 @@ def _window(
         )
     # Zarr leaves chunks out that are zero everywhere, so that who names such frames gets these.
     if stop > len(there) and not (reading.frames and contents.level is not None):
-        what = "frames" if contents.level is not None else "planes"
-        total = (
-            int(
-                np.prod(
-                    [n for a, n in zip(contents.axes, contents.shape, strict=True) if a in "TCZ"]
-                )
-            )
-            if what == "planes"
-            else declared
-        )
-        found = total - len(contents.missing) if what == "planes" else len(there)
-        do = "copy it again"
-        if there:
-            do = f"measure on what is there by --frames 0:{len(there)}, or copy it again"
+        part = f"; measure on what is there by --frames 0:{len(there)}, or" if there else ":"
         raise BadInput(
-            f"{found} of {total} {what} of {path} are there: the recording or the copy ended "
-            f"early; {do}"
+            f"{len(there)} of {declared} frames of {path} are there whole, as the recording or the "
+            f"copy ended early{part} copy it again"
         )
     return start, stop
 

@@ -140,8 +140,7 @@ def write_joined(path: Path, movies: Sequence[Movie], stack: PackedFrames | None
             stack.add(frame[0])
         stack.write(path)
         return
-    channels = (first.n_channels,) if first.n_channels > 1 else ()
-    shape = (sum(movie.n_frames for movie in movies), *channels, *first.shape_yx)
+    shape = first.stack_shape(sum(movie.n_frames for movie in movies))
     write_pages(path, pages or chain.from_iterable(decoded), shape, first.dtype)
 
 
@@ -239,24 +238,26 @@ def write_chunks(
 
 def link_chunks(whole: Path, windows: Sequence[Path]) -> None:
     """Give the chunks of windows a second name each, in one folder; no pixel is read."""
-    for window in windows:
-        for file in sorted(file for file in window.rglob("*") if file.is_file()):
-            target = whole / file.relative_to(window)
-            if target.exists() and file.name not in METADATA:
-                raise BadInput(f"{file} was written by two windows: give each window once")
-            if target.exists():
-                _refuse_other(file, target)
+    for place, file in joined_files(whole, windows):
+        # The whole movie's description lies in each.
+        if file.name not in METADATA or file.read_bytes() != place.read_bytes():
+            raise BadInput(
+                f"{file} was written by two windows, or is of another movie: give each window of "
+                "one movie once"
+            )
+
+
+def joined_files(whole: Path, folders: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
+    """Link the files of folders into one; yield each name that is taken, and the file for it."""
+    for folder in folders:
+        for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+            place = whole / file.relative_to(folder)
+            if place.exists():
+                yield place, file
                 continue
-            target.parent.mkdir(parents=True, exist_ok=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
             try:
-                os.link(file, target)
+                os.link(file, place)
             except OSError:
                 # Filesystems without hard links, or a folder on another one.
-                shutil.copyfile(file, target)
-
-
-def _refuse_other(file: Path, known: Path) -> None:
-    if file.read_bytes() != known.read_bytes():
-        raise BadInput(
-            f"{file} describes another movie than the windows before it: use windows of one movie"
-        )
+                shutil.copyfile(file, place)

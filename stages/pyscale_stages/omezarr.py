@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, said_by
 from pyscale_stages.layout import OF_IMAGES, Contents, Layout, Pixels
 from pyscale_stages.reading import Reading
 from pyscale_stages.wording import plural
-
-if TYPE_CHECKING:
-    import zarr
 
 METADATA = ("zarr.json", ".zgroup", ".zattrs", ".zarray", ".zmetadata")
 """Files that tell of a group or an array; the first is of Zarr 3, the others of Zarr 2."""
@@ -32,12 +29,17 @@ class ZarrImage:
     """An image of an OME-Zarr at one resolution level."""
 
     def __init__(self, path: Path, reading: Reading) -> None:
-        self._path = path
         group, below, described, n_images = _image(path, reading.series)
-        multiscale = _first_multiscale(path, described)
-        levels = [str(level["path"]) for level in multiscale["datasets"]]
-        level = _level(path, levels, reading.level, below)
-        self._array = _array(path, group, level)
+        try:
+            multiscale = described["multiscales"][0]
+            levels = [str(level["path"]) for level in multiscale["datasets"]]
+            level = _level(path, levels, reading.level, below)
+            self._array = group[level]
+            shape = tuple(self._array.shape)
+        except (LookupError, TypeError, AttributeError, ValueError, OSError) as error:
+            raise BadInput(
+                f"{path} lacks a resolution level{said_by(error)}: it is incomplete; copy it again"
+            ) from error
         named = multiscale.get("axes") or OLD_AXES[-self._array.ndim :]
         axes = "".join(_axis_name(axis) for axis in named).upper()
         if len(axes) != self._array.ndim:
@@ -51,7 +53,7 @@ class ZarrImage:
             title=f"OME-Zarr {version}",
             files=files_at(path, at),
             axes=axes,
-            shape=tuple(self._array.shape),
+            shape=shape,
             dtype=np.dtype(self._array.dtype),
             image=int(below or 0) if (below or "0").isdigit() else 0,
             n_images=n_images,
@@ -118,7 +120,15 @@ def _has_chunk(folder: Path, first: int) -> bool:
 
 def _image(path: Path, asked: int | None) -> tuple[Any, str, dict[str, Any], int]:
     """Group of the image, its path below the folder, its description, and how many there are."""
-    group = _group(path)
+    import zarr
+
+    no_image = BadInput(
+        f"{path} is not an OME-Zarr image: name a folder whose metadata has multiscales"
+    )
+    try:
+        group = zarr.open_group(str(path), mode="r")
+    except Exception as error:  # what is not a group raises errors of many kinds
+        raise no_image from error
     described = _described(group)
     if "multiscales" in described:
         if asked:
@@ -132,31 +142,14 @@ def _image(path: Path, asked: int | None) -> tuple[Any, str, dict[str, Any], int
     numbered = sorted(int(name) for name in group.group_keys() if name.isdigit())
     images = {n: found for n in numbered if "multiscales" in (found := _described(group[str(n)]))}
     if not images:
-        raise BadInput(
-            f"{path} is not an OME-Zarr image: name a folder whose metadata has multiscales"
-        )
-    if asked is None and len(images) > 1:
-        raise BadInput(
-            f"{path} holds {plural(len(images), 'image')}: choose one by --series, as in --series "
-            f"{min(images)}"
-        )
-    number = min(images) if asked is None else asked
+        raise no_image
+    number = min(images) if asked is None and len(images) == 1 else asked
     if number not in images:
         raise BadInput(
-            f"{path} has no image {number}: choose --series from {', '.join(map(str, images))}"
+            f"{path} holds {plural(len(images), 'image')}: choose one by --series, of "
+            f"{', '.join(map(str, images))}"
         )
     return group[str(number)], str(number), images[number], len(images)
-
-
-def _group(path: Path) -> zarr.Group:
-    import zarr
-
-    try:
-        return zarr.open_group(str(path), mode="r")
-    except Exception as error:  # what is not a group raises errors of many kinds
-        raise BadInput(
-            f"{path} is not an OME-Zarr image: name a folder whose metadata has multiscales"
-        ) from error
 
 
 def _described(group: Any) -> dict[str, Any]:
@@ -164,16 +157,6 @@ def _described(group: Any) -> dict[str, Any]:
     attributes = group.attrs.asdict()
     described = attributes.get("ome", attributes)
     return dict(described) if isinstance(described, Mapping) else {}
-
-
-def _first_multiscale(path: Path, described: Mapping[str, Any]) -> Mapping[str, Any]:
-    try:
-        first: Mapping[str, Any] = described["multiscales"][0]
-        if first["datasets"]:
-            return first
-    except (LookupError, TypeError):
-        pass
-    raise BadInput(f"{path} lists no resolution level: convert it to OME-Zarr again")
 
 
 def _level(path: Path, levels: Sequence[str], asked: str | None, below: str) -> str:
@@ -186,18 +169,6 @@ def _level(path: Path, levels: Sequence[str], asked: str | None, below: str) -> 
     if own.isdigit() and int(own) < len(levels):
         return levels[int(own)]
     raise BadInput(f"{path} has no level {asked}: --level goes from 0 to {len(levels) - 1}")
-
-
-def _array(path: Path, group: Any, level: str) -> Any:
-    import zarr
-
-    try:
-        found = group[level]
-    except Exception as error:  # a store that lacks files raises errors of many kinds
-        raise BadInput(f"{path} has no array {level}: it is incomplete; copy it again") from error
-    if not isinstance(found, zarr.Array):
-        raise BadInput(f"{path}/{level} is not an array: convert it to OME-Zarr again")
-    return found
 
 
 def _axis_name(axis: Any) -> str:

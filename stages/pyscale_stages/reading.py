@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from pyscale_stages.arguments import STAGE_FLAGS
+from pyscale_stages.commandline import STAGE_FLAGS
 from pyscale_stages.record import Record, Whole
 
 

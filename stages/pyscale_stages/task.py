@@ -21,7 +21,7 @@ from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.measured import UNSORTED, Measured, Warned
 from pyscale_stages.movie import AS_IT_IS, Movie, Pixels
 from pyscale_stages.record import Sample
-from pyscale_stages.validarea import beside, refuse_other
+from pyscale_stages.validarea import beside
 from pyscale_stages.wording import plural
 
 Item = TypeVar("Item")
@@ -126,12 +126,9 @@ class Task(Generic[Params_co]):
 
     def valid_area(self, slot: str, movie: Movie) -> Movie | None:
         """Open what lies beside the frames of a slot and says which pixels the camera saw."""
-        area = beside(movie.path)
-        if area is None:
-            return None
-        area = self.counted(area)
-        refuse_other(area, movie)
-        self.know_files(slot, (*movie.files, *area.files), chosen=movie.reading.given)
+        area = beside(movie, self.spec.movie_frames)
+        if area is not None:
+            self.know_files(slot, (*movie.files, *area.files), chosen=movie.reading.given)
         return area
 
     def counted(self, movie: Movie) -> Movie:
@@ -181,20 +178,19 @@ class Task(Generic[Params_co]):
         if output is None:
             return
         try:
-            if output.is_dir():
+            # What is written later makes no folder anew that was moved meanwhile.
+            output.absolute().parent.mkdir(parents=True, exist_ok=True)
+            if output.exists():
                 (output / WINDOW_FILE).unlink(missing_ok=True)
-            nearest = next(path for path in (output, *output.absolute().parents) if path.exists())
-            is_writable = nearest.is_dir() and os.access(nearest, os.W_OK)
-            why = "" if is_writable else f"{nearest} is not a writable folder"
+            place = output if output.exists() else output.absolute().parent
+            is_writable = os.access(place, os.W_OK)
         except OSError as error:
-            why = f"the system says {error.strerror!r}"
-        if why:
             raise BadInput(
-                f"--output {output} cannot become a folder of results, because {why}: name "
+                f"--output {output} cannot become a folder of results ({error.strerror}): name "
                 "another one"
-            )
-        # What is written later makes no folder anew that was moved meanwhile.
-        output.absolute().parent.mkdir(parents=True, exist_ok=True)
+            ) from error
+        if not is_writable:
+            raise BadInput(f"--output {output} is not writable: name another one")
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
@@ -217,17 +213,16 @@ class Task(Generic[Params_co]):
 
         What they hold must have been counted before.
         """
-        self._write_window(
-            Window(
-                stage=self.stage.name,
-                frames=frames,
-                movie_frames=movie_frames,
-                objects=self.objects,
-                params=self.params.model_dump(mode="json"),
-                seed=self.spec.seed,
-                inputs=self._fingerprints,
-            )
+        window = Window(
+            stage=self.stage.name,
+            frames=frames,
+            movie_frames=movie_frames,
+            objects=self.objects,
+            params=self.params.model_dump(mode="json"),
+            seed=self.spec.seed,
+            inputs=self._fingerprints,
         )
+        self._write_window(window)
 
     def write_whole(self, part: Window) -> None:
         """Say beside a merged output that it holds all frames of which `part` holds some."""

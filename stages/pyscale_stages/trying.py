@@ -12,7 +12,6 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
@@ -41,7 +40,7 @@ class Trying:
 
     def step(self, what: str) -> None:
         """Say what begins now."""
-        self._line(step=what)
+        print(json.dumps({"step": what}), file=self._out, flush=True)
 
     def ok(self, check: str, what: str) -> None:
         """Tell that something is well."""
@@ -60,10 +59,8 @@ class Trying:
         self._found(check, "problem", message)
 
     def _found(self, check: str, status: str, what: str, do: str = "") -> None:
-        self._line(code=f"stage.{check}", status=status, where=self._entry, what=what, do=do)
-
-    def _line(self, **fields: str) -> None:
-        print(json.dumps(fields), file=self._out, flush=True)
+        finding = {"code": f"stage.{check}", "status": status, "where": self._entry}
+        print(json.dumps(finding | {"what": what, "do": do}), file=self._out, flush=True)
 
     def everything(self) -> None:
         """Import the libraries; where they can be, try all else."""
@@ -93,19 +90,14 @@ class Trying:
             self.problem("libraries", f"the library {error.name} is not installed here", do)
         except Exception as error:  # whatever a broken library raises
             said = str(error).strip().partition("\n")[0]
+            do = how_to_install(extra, [name], again=True)
             if _NO_NUMBA_CACHE in said:
-                self.problem(
-                    "libraries",
-                    f"{name} cannot be imported, because numba finds no writable cache folder "
-                    f"({said})",
-                    "set NUMBA_CACHE_DIR to a writable folder",
-                )
-            else:
-                self.problem(
-                    "libraries",
-                    f"{name} is installed but cannot be imported ({type(error).__name__}: {said})",
-                    how_to_install(extra, [name], again=True),
-                )
+                do = "set NUMBA_CACHE_DIR to a writable folder"
+            self.problem(
+                "libraries",
+                f"{name} is installed but cannot be imported ({type(error).__name__}: {said})",
+                do,
+            )
         else:
             return True
         return False
@@ -121,7 +113,13 @@ class Trying:
             folder = Path(name)
             of_movie = [slot for slot in self.stage.inputs if slot.required]
             inputs = ["--input", str(_two_cells(folder))] if of_movie else []
-            result = self._result(folder, inputs, changed)
+            params = self.params.model_dump(mode="json") | changed
+            (folder / "params.json").write_text(json.dumps(params), encoding="utf-8")
+            line = [self.stage.name, "run", *inputs]
+            line += ["--output", str(folder / "out"), "--params", str(folder / "params.json")]
+            line += ["--result", str(folder / "result.json"), "--device", self.device]
+            main([*line, "--threads", str(self.threads)], time.monotonic())
+            result = json.loads((folder / "result.json").read_bytes())
         found = result["counters"]["objects"]
         if result["error"] is not None:
             self.refused("works", result["error"]["message"])
@@ -134,18 +132,6 @@ class Trying:
         else:
             self.cuda_architecture()
             self.ok("works", f"it ran on a small input on {self.device}")
-
-    def _result(
-        self, folder: Path, inputs: Sequence[str], changed: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        params = self.params.model_dump(mode="json") | dict(changed)
-        (folder / "params.json").write_text(json.dumps(params), encoding="utf-8")
-        line = [self.stage.name, "run", *inputs]
-        line += ["--output", str(folder / "out"), "--params", str(folder / "params.json")]
-        line += ["--result", str(folder / "result.json"), "--device", self.device]
-        main([*line, "--threads", str(self.threads)], time.monotonic())
-        result: dict[str, Any] = json.loads((folder / "result.json").read_bytes())
-        return result
 
     def cuda_architecture(self) -> None:
         """Compare what torch was compiled for with the card: PTX alone compiles at each start."""

@@ -2,7 +2,6 @@
 
 import errno
 import os
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -63,7 +62,7 @@ def test_no_folder_is_made_anew_that_was_moved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-KIND = Kind("made up", "is nothing made up", "made.json")
+KIND = Kind("made up", "made.json")
 
 
 class Params(Record):
@@ -109,14 +108,6 @@ def test_a_folder_of_something_else_is_never_overwritten(tmp_path, content):
     assert files_of(folder) == before
 
 
-def test_a_file_in_the_way_and_a_place_that_cannot_be_written_are_refused(tmp_path):
-    (tmp_path / "file").write_text("a file")
-    with refused(BadInput):
-        made(tmp_path / "file")
-    with refused(BadInput):
-        made(tmp_path / "file" / "m")
-
-
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
@@ -136,23 +127,3 @@ def test_what_ends_the_writing_leaves_nothing_behind(tmp_path, error, kind):
     with refused(kind):
         made(tmp_path / "m", stop)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("seed", "outcome"),
-    [
-        (3, nullcontext()),
-        (99, pytest.raises(BadInput, match=r"made with other parameters \(seed\)")),
-    ],
-)
-def test_what_appeared_meanwhile_is_kept_if_it_is_the_same_and_never_overwritten(
-    tmp_path, seed, outcome
-):
-    def overtaken(folder):
-        fill(folder)
-        made(tmp_path / "m", seed=seed)
-
-    with outcome:
-        made(tmp_path / "m", overtaken)
-    assert [path.name for path in tmp_path.iterdir()] == ["m"]
-    assert Params.model_validate_json((tmp_path / "m" / KIND.params_file).read_text()).seed == seed

@@ -43,13 +43,6 @@ def test_an_output_inside_a_folder_to_write_into_or_an_input_is_mounted_over_it(
     assert [bind.seen_at for bind in binds] == [tmp_path / "movie", output]
 
 
-def test_a_relative_path_is_seen_where_it_lies(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("movie.tif").touch()
-    seen = {bind.seen_at for bind in task_binds(Path("out"), [Path("movie.tif")])}
-    assert seen == {tmp_path / "movie.tif", tmp_path / "out"}
-
-
 def test_links_of_a_folder_lead_to_their_files_from_where_it_is_named(tmp_path):
     store, movie = tmp_path / "store", tmp_path / "movie"
     for folder in (store, movie / "deeper"):

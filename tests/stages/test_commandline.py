@@ -5,7 +5,6 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from movingsquares import write_moving_squares
@@ -77,12 +76,9 @@ def test_an_unknown_slot_and_an_output_that_is_no_folder_are_refused_before_the_
     assert code == 2
     assert "no unused input 'lables': did you mean 'labels'?" in said
     too_long = "x" * 300
-    for output, why in (
-        (labels, f"{labels} is not a writable folder"),
-        (too_long, "the system says 'File name too long'"),
-    ):
+    for output, why in ((labels, "Not a directory"), (too_long, "File name too long")):
         code, said = run("track", "run", "--input", labels, "--output", output)
-        sentence = f"--output {output} cannot become a folder of results, because {why}"
+        sentence = f"--output {output} cannot become a folder of results ({why})"
         assert (code, said) == (2, f"error: {sentence}: name another one\n")
 
 
@@ -131,10 +127,8 @@ def test_a_task_without_a_record_says_in_a_line_what_it_left_and_found(labels, c
     folders = [labels.parent / name for name in ("a", "b")]
     for folder in folders:
         line = said("track", "run", "--input", labels, "--output", folder)
-        rows = pl.read_parquet(folder / "tracks.parquet").height
-        assert rows > 0
-        assert line.startswith(f"wrote tracks.parquet ({rows} rows), ")
-        assert f" into {folder} in " in line
+        assert line.startswith("wrote tracks.parquet, ")
+        assert " s: 6 frames, " in line
         assert line.count("\n") == 1
     verdict = said("track", "check", "--input", folders[0], "--input", folders[1])
     assert verdict.startswith("the same: ")

@@ -76,16 +76,6 @@ def test_a_disk_that_takes_no_more_is_named():
         assert_held(translated(error))
 
 
-def test_what_is_no_lack_of_a_resource_stays_what_it_is():
-    said = "could not create a primitive"
-    assert_held(translated(RuntimeError(said)))
-    assert as_stage_error(RuntimeError(f"{said} descriptor for a convolution")) is None
-    assert as_stage_error(RuntimeError("shapes do not fit")) is None
-    assert as_stage_error(torch.AcceleratorError("CUDA error: unspecified launch failure")) is None
-    known = ResourceExhausted("the disk is full")
-    assert as_stage_error(known) is known
-
-
 def test_what_an_error_says_is_repeated_where_it_helps_who_reads_it():
     for error in (
         ValueError("it gives no pixel size"),

@@ -1,15 +1,9 @@
 """What a line tells that names a number, and what one is told that does not."""
 
-import time
-
 import pytest
 from pydantic import ValidationError
 
-from pyscale_stages.contract import TaskSpec
-from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.measured import Measured, Warned, read_measured
-from pyscale_stages.registry import load_stage
-from pyscale_stages.task import Task
 from refusals import refused
 
 
@@ -69,17 +63,3 @@ def test_counts_of_windows_add_up_and_no_more_than_there_is_can_be_concerned():
 )
 def test_a_warning_is_said_where_it_concerns_enough(warning, is_said):
     assert warning.is_said == is_said
-
-
-def test_a_task_says_at_once_what_is_worth_it(capsys):
-    stage = load_stage("contact")
-    spec = TaskSpec(stage=stage.name, inputs=())
-    task = Task(stage, spec, stage.params(), SpanRecorder(time.monotonic()))
-    task.warn("the disk is slow", "slow-disk")
-    task.warn_of(left(0, 4))
-    task.warn_of(left(2, 4))
-    assert capsys.readouterr().err == (
-        f"warning: the disk is slow\nwarning: 2 of 4 frames {LEFT}\n"
-    )
-    codes = [warning.code for warning in task.warned]
-    assert codes == ["slow-disk", *["unregistered-frames"] * 2]

@@ -27,13 +27,6 @@ def stack(tmp_path):
     return path
 
 
-def test_a_window_of_a_stack_holds_its_frames_however_often_it_is_read(stack):
-    movie = Movie.open(stack)
-    assert (movie.n_frames, movie.n_channels, movie.shape_yx) == (6, 1, (5, 7))
-    for _ in range(2):
-        np.testing.assert_array_equal(movie.read(2, 5, channel=0), ramp(6, 5, 7)[2:5])
-
-
 def test_colours_that_are_planes_are_channels_and_frames_where_their_number_is_known(tmp_path):
     tifffile.imwrite(tmp_path / "c.tif", ramp(5, 3, 6, 7))
     movie = Movie.open(tmp_path / "c.tif")
@@ -49,15 +42,6 @@ def test_colours_that_are_planes_are_channels_and_frames_where_their_number_is_k
 
 def is_open(path):
     return any(path.samefile(fd) for fd in Path("/proc/self/fd").iterdir() if fd.exists())
-
-
-def test_a_file_is_open_from_its_first_pixels_until_nothing_holds_its_movie(stack):
-    movie = Movie.open(stack)
-    assert not is_open(stack)
-    movie.read(0, 1)
-    assert is_open(stack)
-    del movie
-    assert not is_open(stack)
 
 
 def test_a_channel_of_a_two_channel_stack_is_that_channel_and_has_longer_runs(tmp_path):
@@ -78,12 +62,6 @@ def test_a_channel_of_a_two_channel_stack_is_that_channel_and_has_longer_runs(tm
 def test_a_window_is_cut_into_runs_of_bounded_memory(stack, block_frames, runs):
     found = Movie.open(stack).blocks(1, 6, block_bytes=int(block_frames * 5 * 7 * 2))
     assert list(found) == runs
-
-
-def test_frames_come_one_by_one_though_blocks_are_read(stack):
-    movie = Movie.open(stack)
-    np.testing.assert_array_equal(list(movie.frames(1, 5, channel=0)), ramp(6, 5, 7)[1:5])
-    assert [frame.shape for frame in movie.frames(4, 6)] == [(1, 5, 7)] * 2
 
 
 def test_a_colour_frame_has_its_colours_as_channels_which_count_even_if_one_is_wanted(shared_data):

@@ -36,11 +36,6 @@ def test_written_frames_have_the_axes_and_pixels_that_were_given(tmp_path, shape
     assert again.read_bytes() == path.read_bytes()
 
 
-def test_axes_that_do_not_fit_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="have no axes TCYX"):
-        write_movie(tmp_path / "m.ome.tif", np.zeros((2, 3, 3), np.uint8), "TCYX")
-
-
 @pytest.fixture
 def halves(tmp_path):
     """A movie of two channels, and the same in two files."""
@@ -86,16 +81,6 @@ def test_pages_that_lie_otherwise_in_one_file_are_not_copied(halves, name):
     movies = opened(folder)
     assert np.array_equal(movies[1].read(0, 2), pixels[3:])
     assert stored_pages(movies) is None
-
-
-def test_pages_of_two_types_or_of_a_folder_are_not_copied(halves):
-    pixels, folder = halves
-    write_movie(folder / "b.ome.tif", pixels[3:].astype(np.uint32), "TCYX")
-    assert stored_pages(opened(folder)) is None
-    frames = folder / "frames"
-    frames.mkdir()
-    write_movie(frames / "0.tif", pixels[:1, 0], "TYX")
-    assert stored_pages([Movie.open(frames)]) is None
 
 
 def test_a_file_that_was_cut_short_after_it_was_opened_is_refused(halves):

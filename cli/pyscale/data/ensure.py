@@ -21,9 +21,8 @@ from pyscale.planning.suite import OWN_STEP, Suite
 from pyscale.planning.traits import OF_FILES
 from pyscale.resources import shipped
 from pyscale.settings import Settings
-from pyscale_stages.command.joining import tiles_of
+from pyscale_stages.command.joining import files_of, tiles_of
 from pyscale_stages.command.params import TILE_PX
-from pyscale_stages.command.share import files_of
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, refuse_cut_files
 from pyscale_stages.reading import Reading

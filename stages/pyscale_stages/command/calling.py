@@ -8,9 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyscale_stages.command.environment import environment_of, in_container, seen_inside
-from pyscale_stages.command.heard import Heard
 from pyscale_stages.command.params import PARAMS, CommandParams, Value, filled
-from pyscale_stages.command.process import Call, run_as_rank, run_command
+from pyscale_stages.command.process import Call, Heard, run_as_rank, run_command
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import BadInput
 from pyscale_stages.layout import WrongAxes
@@ -152,23 +151,17 @@ def left_at(
     return files
 
 
-WITH_AXES = "metadata={'axes': 'TYX'}"
-
-
 def written_movie(path: Path, frames: int | None = None) -> Movie:
     """Open what the command wrote; `frames`: how many it should be, any number by default."""
     try:
         return Movie.open(path, frames=frames)
-    except WrongAxes as error:
-        if error.colours and frames is None:
-            return Movie.open(path, frames=error.shape[0])
-        what = f"what the command wrote is not a movie ({error.what})"
-        if error.colours:
-            what = f"tifffile saved your {error.shape[0]} frames as colours of one picture ({path})"
-        channels = "" if error.colours else ", or TCYX with channels"
-        raise BadInput(f"{what}: write with {WITH_AXES}{channels}") from error
     except BadInput as error:
-        raise BadInput(f"what the command wrote is not a movie: {error}") from error
+        if isinstance(error, WrongAxes) and error.colours and frames is None:
+            return Movie.open(path, frames=error.shape[0])
+        raise BadInput(
+            f"what the command wrote is not a movie: {error}, or write with "
+            "metadata={'axes': 'TYX'}, or TCYX with channels"
+        ) from error
 
 
 def _as_text(value: object) -> str:

@@ -140,13 +140,12 @@ def found_program(params: CommandParams) -> str:
     if fields_of(program):
         return program
     here = params.folder / program if os.sep in program else None
-    found = shutil.which(str(here) if here else program, path=path)
-    if found is None and here is not None and here.is_file():
-        raise MissingPart(f"{here} may not be run: make it executable (`chmod +x`)")
+    found = shutil.which(str(here or program), path=path)
     if found is None:
         raise MissingPart(
-            f"the program {program!r} of the step is not found on this machine: install it, write "
-            "its path, or name the environment or the image that has it"
+            f"the program {program!r} of the step is not found on this machine, or may not be run: "
+            "install it, write its path, make it executable (`chmod +x`), or name the environment "
+            "or the image that has it"
         )
     return found
 
@@ -189,10 +188,9 @@ def _version(package: str, prefix: Path) -> str:
 def look(params: CommandParams, _device: str, here: bool) -> None:
     """Find the program and its version."""
     _refuse_absent_script(params, here=here)
-    if not here:
-        return
-    found_program(params)
-    versions_of(params)
+    if here:
+        found_program(params)
+        versions_of(params)
 
 
 def _refuse_absent_script(params: CommandParams, *, here: bool) -> None:

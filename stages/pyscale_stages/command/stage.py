@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -26,14 +25,15 @@ from pyscale_stages.command.joining import (
     join_tiles,
     keep_shape,
     kept_shape,
+    share_of,
     tiles_of,
     write_table,
 )
 from pyscale_stages.command.params import CommandParams, method, sharing
 from pyscale_stages.command.process import await_others
-from pyscale_stages.command.share import share_of
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
+from pyscale_stages.moviewriter import joined_files
 from pyscale_stages.ranks.meeting import met
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
@@ -73,28 +73,15 @@ def join(task: Task[CommandParams], windows: Sequence[Part]) -> None:
         case "tables":
             write_table(appended(parts, params.offset), output)
         case "folder":
-            _join_folders(outputs, output)
-        case _:
-            inputs = [str(path.absolute()) for path in outputs]
-            execute(task, params.words_of(params.merge), {**common(task), "inputs": inputs})
-    task.written += left_at(task, output)
-
-
-def _join_folders(folders: Sequence[Path], output: Path) -> None:
-    for folder in folders:
-        for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-            place = output / file.relative_to(folder)
-            if place.exists():
+            for place, _ in joined_files(output, outputs):
                 raise BadInput(
                     f"two windows wrote a file {place.relative_to(output)}: name files by "
                     "{name} or {first}, so that each window has its own"
                 )
-            place.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                os.link(file, place)
-            except OSError:
-                # Not every disk has hard links.
-                shutil.copyfile(file, place)
+        case _:
+            inputs = [str(path.absolute()) for path in outputs]
+            execute(task, params.words_of(params.merge), {**common(task), "inputs": inputs})
+    task.written += left_at(task, output)
 
 
 def run(task: Task[CommandParams]) -> None:

@@ -82,19 +82,6 @@ def run(task: Task[ContactParams]) -> None:
         movies = open_labels(task)
         window = task.window(movies[0])
     on_device = task.params.uses_opencl(task.spec.device)
-    _load(task)
-    tables = _measured(task, movies, window, on_device=on_device)
-    if tables["cells"].is_empty():
-        task.say_empty(movies, window)
-    task.count(frames=window[1] - window[0], objects=len(tables["contacts"]))
-    with task.span("write"):
-        write(task, tables)
-        task.write_window(window, movies[0].n_frames)
-
-
-def _load(task: Task[ContactParams]) -> None:
-    """Import what measures and writes, and choose the device of OpenCL where it is used."""
-    on_device = task.params.uses_opencl(task.spec.device)
     with task.span("import"):
         import scipy.spatial  # noqa: F401 - the import is what is timed
         import tifffile  # noqa: F401
@@ -105,6 +92,13 @@ def _load(task: Task[ContactParams]) -> None:
     if on_device:
         with task.span("model_load"):
             task.versions |= pixels.select_device(task.spec.device)
+    tables = _measured(task, movies, window, on_device=on_device)
+    if tables["cells"].is_empty():
+        task.say_empty(movies, window)
+    task.count(frames=window[1] - window[0], objects=len(tables["contacts"]))
+    with task.span("write"):
+        write(task, tables)
+        task.write_window(window, movies[0].n_frames)
 
 
 def _measured(

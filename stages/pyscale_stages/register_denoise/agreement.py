@@ -131,8 +131,6 @@ def _correlation(first: Pixels, second: Pixels) -> float:
     return correlation(first.astype(np.float64), second.astype(np.float64))
 
 
-LEAST_GAIN_DB = 3.0
-"""Half of the noise's power is left; the mean of two frames gains as much."""
 BRIGHTEST_SHARE = 0.1
 ROUNDING = 1 / 12
 """Variance of rounding the truth to whole counts: no error below it can be measured."""
@@ -143,7 +141,7 @@ Image = npt.NDArray[np.float64]
 
 
 def judge_denoising(task: Task, folder: Path, window: Window) -> None:
-    """Measure denoised frames against the true ones without noise, and warn of a small gain.
+    """Measure denoised frames against the true ones without noise.
 
     Only frames that registration left in place count: moving one by parts of a pixel averages its
     noise too. `psnr_gain_db` is above the movie's ratio, `bias_brightest` the signed error of the
@@ -173,13 +171,6 @@ def judge_denoising(task: Task, folder: Path, window: Window) -> None:
         return
     gain_db, bias = np.mean(judged, axis=0)
     task.set_quality(psnr_gain_db=float(gain_db), bias_brightest=float(bias))
-    if gain_db < LEAST_GAIN_DB:
-        task.warn(
-            f"denoising by {params.denoiser} gains {gain_db:.2f} dB against the truth, less than "
-            f"{LEAST_GAIN_DB:g} dB (images that registration left in place: {len(judged)}): "
-            "choose another denoiser, or none",
-            "weak-denoising",
-        )
 
 
 def _clean_movie(path: Path, output: Movie, window: Window) -> Movie:

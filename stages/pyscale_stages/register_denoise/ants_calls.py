@@ -102,7 +102,7 @@ def move(images: list[FloatImage], files: tuple[str, ...]) -> tuple[list[FloatIm
     return moved, _moved(np.ones_like(images[0]), files, fill=0.0) >= 0.5
 
 
-def write_transform(linear: LinearTransform, shape_yx: tuple[int, int], path: Path) -> None:
+def write_transform(linear: LinearTransform, shape_yx: tuple[int, ...], path: Path) -> None:
     """Write a linear transform as a file that `move` reads."""
     import ants
 

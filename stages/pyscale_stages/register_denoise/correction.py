@@ -126,29 +126,19 @@ def _found(
     # The frame before may have one value everywhere; a reference frame that has was refused.
     if np.ptp(image) == 0 or np.ptp(reference) == 0:
         return IDENTITY, "constant"
-    found, status = _registered(reference, image, params, scratch, load_ants=load_ants)
+    found: Correction | None = None
+    status: Status = "registered"
+    if params.backend == "fft":
+        found = translation.register(reference, image)
+    # What the FFT is not sure of is asked of ANTs, where it is there.
+    if found is None and (params.backend == "ants" or load_ants()):
+        found = ants_calls.register(reference, image, params, scratch)
+        status = "registered" if params.backend == "ants" else "handed_over"
     if found is None:
         return IDENTITY, "doubtful"
     if is_doubtful(found, (reference.shape[0], reference.shape[1])):
         return replace(IDENTITY, correlation=found.correlation), "doubtful"
     return found, status
-
-
-def _registered(
-    reference: FloatImage,
-    image: FloatImage,
-    params: RegisterDenoiseParams,
-    scratch: Path,
-    *,
-    load_ants: LoadAnts,
-) -> tuple[Correction | None, Status]:
-    """What the backend finds; None where the FFT is not sure and there is no ANTs to ask."""
-    if params.backend == "fft":
-        found = translation.register(reference, image)
-        if found is not None or not load_ants():
-            return found, "registered"
-        return ants_calls.register(reference, image, params, scratch), "handed_over"
-    return ants_calls.register(reference, image, params, scratch), "registered"
 
 
 def _corrected(
@@ -189,20 +179,13 @@ class Composition:
         if self._backend == "fft":
             moved, seen = translation.move(images, self._so_far)
         else:
-            moved, seen = _moved_by_ants(images, self._so_far)
+            with TemporaryDirectory(prefix="pyscale_ants_") as scratch:
+                file = Path(scratch) / "sum.mat"
+                ants_calls.write_transform(self._so_far, images[0].shape, file)
+                moved, seen = ants_calls.move(images, (str(file),))
         dtype = frame.pixels.dtype
         return CorrectedFrame(
             pixels=np.stack([as_dtype(image, dtype) for image in moved]),
             seen=seen,
             row=frame.row | asdict(self._so_far),
         )
-
-
-def _moved_by_ants(
-    images: list[FloatImage], linear: LinearTransform
-) -> tuple[list[FloatImage], Mask]:
-    height, width = images[0].shape
-    with TemporaryDirectory(prefix="pyscale_ants_") as scratch:
-        file = Path(scratch) / "sum.mat"
-        ants_calls.write_transform(linear, (height, width), file)
-        return ants_calls.move(images, (str(file),))

@@ -63,12 +63,6 @@ def as_dtype(image: FloatImage, dtype: np.dtype[Any]) -> Pixels:
     return np.clip(np.rint(image.astype(np.float64)), limits.min, limits.max).astype(dtype)
 
 
-def output_shape(movie: Movie, n_frames: int) -> tuple[int, ...]:
-    """Shape of `n_frames` of the movie: TYX, or TCYX where there is more than one channel."""
-    channels = (movie.n_channels,) if movie.n_channels > 1 else ()
-    return (n_frames, *channels, *movie.shape_yx)
-
-
 def open_frames(folder: Path, window: Window) -> Movie:
     """Open the frames in the output folder of a window or of a merge."""
     return open_written(written_in(folder, FRAMES), window.frames)

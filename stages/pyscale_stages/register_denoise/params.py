@@ -79,29 +79,24 @@ class RegisterDenoiseParams(StageParams):
         if len(lengths) != 1:
             raise ValueError(
                 "iterations, shrink_factors and smoothing_sigmas_px must name the same number of "
-                f"levels, but name {len(self.iterations)}, {len(self.shrink_factors)} and "
-                f"{len(self.smoothing_sigmas_px)}"
+                "levels"
             )
         if self.reference == "previous" and self.reference_frame:
             raise ValueError(
-                "reference is previous, so shifts are added up from frame 0: leave out "
-                f"reference_frame {self.reference_frame}"
+                "reference is previous, which adds up from frame 0: leave out reference_frame"
             )
         if self.reference == "previous" and self.transform == "SyN":
             raise ValueError(
-                "reference is previous, but deformations cannot be added up: use the transform "
-                "Translation, Rigid or Affine"
+                "reference is previous, and deformations cannot be added up: use "
+                "the transform Translation, Rigid or Affine"
             )
         if self.backend == "fft" and self.transform != "Translation":
             raise ValueError(
-                "backend is fft, which finds nothing but shifts: set the transform to Translation, "
-                f"or the backend to ants for {self.transform}"
+                "backend is fft, which finds nothing but shifts: set backend to ants for "
+                f"{self.transform}"
             )
         if not self.registration and self.denoiser == "none":
-            raise ValueError(
-                "registration is off and denoiser is none: switch registration on, or choose "
-                "a denoiser"
-            )
+            raise ValueError("registration is off and denoiser is none: choose one of them")
         return self
 
     @property

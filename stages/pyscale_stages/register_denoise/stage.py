@@ -18,8 +18,8 @@ from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import (
     PackedFrames,
     link_chunks,
-    stored_pages,
     write_chunks,
+    write_joined,
     write_pages,
 )
 from pyscale_stages.parquet import write_tables
@@ -38,7 +38,6 @@ from pyscale_stages.register_denoise.frames import (
     FRAMES_FILE,
     open_frames,
     output_dtype,
-    output_shape,
     refuse_unusable,
 )
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams, method
@@ -50,9 +49,8 @@ from pyscale_stages.register_denoise.transforms import (
 )
 from pyscale_stages.register_denoise.translation import import_libraries
 from pyscale_stages.task import Task
-from pyscale_stages.validarea import VALID_FILE, Mask, beside, refuse_other
+from pyscale_stages.validarea import VALID_FILE, Mask, beside
 from pyscale_stages.windows import ordered_windows
-from pyscale_stages.wording import plural
 
 SIMPLE: dict[str, Any] = {
     "channel": 0,
@@ -83,7 +81,9 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
     fallbacks: list[Fallback | None] = []
 
     def load_ants() -> bool:
-        return _loaded_ants(task)
+        if is_here():
+            _load_ants(task)
+        return is_here()
 
     def corrected_frames() -> Iterator[CorrectedFrame]:
         nonlocal reference
@@ -103,7 +103,7 @@ def run(task: Task[RegisterDenoiseParams]) -> None:
 
     # The writer asks for images, and what it waits for is computed and read in other spans.
     with task.span("write"):
-        whole = output_shape(movie, movie.n_frames)
+        whole = movie.stack_shape(movie.n_frames)
         transforms = _write(
             task, corrected_frames(), whole, output_dtype(movie.dtype), (start, stop)
         )
@@ -135,71 +135,48 @@ def _load_ants(task: Task[RegisterDenoiseParams]) -> None:
         set_seed(task.spec.seed)
 
 
-def _loaded_ants(task: Task[RegisterDenoiseParams]) -> bool:
-    """Load ANTs for a frame that is handed over to it; false where it is not installed."""
-    if is_here():
-        _load_ants(task)
-    return is_here()
-
-
 def merge(task: Task[RegisterDenoiseParams]) -> None:
     """Join frames, valid areas and transforms of all windows; add up steps between neighbours."""
     params = task.params
     windows = ordered_windows(task)
     movies = [open_frames(folder, window) for folder, window in windows]
-    first = movies[0]
-    for movie, (folder, window) in zip(movies, windows, strict=True):
-        n_frames = window.frames[1] - window.frames[0]
-        if output_shape(movie, n_frames) != output_shape(first, n_frames) or (
-            movie.n_frames,
-            movie.dtype,
-        ) != (n_frames, first.dtype):
-            raise BadInput(
-                f"{movie.path} does not hold {plural(n_frames, 'frame')} like those of "
-                f"{first.path}: run the window in {folder} again on the same movie"
-            )
     areas = [_area(movie) for movie in movies]
     movie_frames = windows[0][1].movie_frames
-    shape = output_shape(first, movie_frames)
     transforms = pl.concat(
         [read_transforms(folder, window.frames) for folder, window in windows], rechunk=True
     )
     # One window is the whole movie, and was moved when it was registered.
-    moves = params.adds_up and len(windows) > 1
-    is_zarr = params.output_format == "ome-zarr"
-    pages = None if moves or is_zarr else stored_pages(movies)
-    seen = None if moves else stored_pages(areas)
-    if (is_zarr or pages is not None) and seen is not None:
-        if pages is None:
-            with task.writing_folder(first.path.name) as path:
-                link_chunks(path, [movie.path for movie in movies])
-        else:
-            with task.writing(FRAMES_FILE) as path:
-                write_pages(path, pages, shape, first.dtype)
-        with task.writing(VALID_FILE) as path:
-            write_pages(path, seen, (movie_frames, *first.shape_yx), np.uint8)
-        write_tables(task, {TRANSFORMS_FILE: transforms})
-    else:
+    if params.adds_up and len(windows) > 1:
         corrected: Iterator[CorrectedFrame] = map(
             CorrectedFrame,
             chain.from_iterable(movie.frames(0, movie.n_frames) for movie in movies),
             chain.from_iterable(_masks(area) for area in areas),
             transforms.iter_rows(named=True),
         )
-        placed = map(Composition(params).placed, corrected) if moves else corrected
-        _write(task, placed, shape, first.dtype, (0, movie_frames))
+        placed = map(Composition(params).placed, corrected)
+        whole = movies[0].stack_shape(movie_frames)
+        _write(task, placed, whole, movies[0].dtype, (0, movie_frames))
+    else:
+        if params.output_format == "ome-zarr":
+            with task.writing_folder(movies[0].path.name) as path:
+                link_chunks(path, [movie.path for movie in movies])
+        else:
+            with task.writing(FRAMES_FILE) as path:
+                write_joined(path, movies)
+        with task.writing(VALID_FILE) as path:
+            write_joined(path, areas, PackedFrames(np.uint8))
+        write_tables(task, {TRANSFORMS_FILE: transforms})
     task.write_whole(windows[0][1])
     task.count(frames=movie_frames)
 
 
 def _area(movie: Movie) -> Movie:
     """Open the valid area of a window's output."""
-    area = beside(movie.path)
+    area = beside(movie)
     if area is None:
         raise BadInput(
             f"{movie.path.parent} has no {VALID_FILE}: run the stage on that window again"
         )
-    refuse_other(area, movie)
     return area
 
 

@@ -129,7 +129,7 @@ def correlation(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> float:
     return float((a * b).sum()) / spread if spread else 0.0
 
 
-def image_centre(shape_yx: tuple[int, int]) -> Points:
+def image_centre(shape_yx: tuple[int, ...]) -> Points:
     """Centre of an image as (y, x), with pixel centres at whole numbers."""
     return (np.asarray(shape_yx, float) - 1) / 2
 
@@ -184,26 +184,17 @@ def doubts(
     transforms: pl.DataFrame, params: RegisterDenoiseParams, *, has_ants: bool
 ) -> list[Warned]:
     """Count the frames that were not registered as it was asked for, by reason, also none."""
-    if params.adds_up:
-        left = "were moved like the frame before them"
-        constant = "they have one value everywhere, or the frame before them has,"
-        doubtful = (
-            "registration to the frame before them found an implausible drift; where cells "
-            "wander, register by a channel of what stays in place"
-        )
-    else:
-        left = "were not moved"
-        constant = "they have one value everywhere"
-        doubtful = (
-            f"registration to the reference frame {params.reference_frame} found an implausible "
-            "drift; where cells wander, register by a channel of what stays in place; where the "
-            "specimen changes over the movie, set reference to previous, or choose a "
-            "reference_frame nearer to the frames"
-        )
+    left = "were moved like the frame before them" if params.adds_up else "were not moved"
+    constant = f"they, or what they were registered to, have one value in channel {params.channel}"
+    doubtful = (
+        "registration found an implausible drift; where cells wander, register by a channel of "
+        "what stays in place; where the specimen changes over the movie, set reference to previous "
+        "or choose a reference_frame nearer to the frames"
+    )
     if params.backend == "fft" and not has_ants:
         doubtful += "; antspyx, which would register them, is not installed"
     reasons = {
-        "constant": ("constant-frames", f"{left}: {constant} in channel {params.channel}"),
+        "constant": ("constant-frames", f"{left}: {constant}"),
         "doubtful": ("unregistered-frames", f"{left}: {doubtful}"),
     }
     if params.backend == "fft":

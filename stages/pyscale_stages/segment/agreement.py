@@ -26,7 +26,7 @@ def check(task: Task) -> Agreement:
     reference_folder, other_folder = folders_to_check(task)
     window = common_window(reference_folder, other_folder)
     length = window.frames[1] - window.frames[0]
-    reference, other = (open_labels(each, length) for each in (reference_folder, other_folder))
+    reference, other = (open_labels(each, window) for each in (reference_folder, other_folder))
     if task.spec.truth is not None:
         found = summed(_matches_with_truth(task, task.spec.truth, window, other))
         if found != Matches():

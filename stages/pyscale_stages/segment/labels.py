@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pyscale_stages.contract import Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.framefiles import ENDINGS
 from pyscale_stages.movie import Movie, Pixels
@@ -19,7 +20,6 @@ from pyscale_stages.moviewriter import (
 from pyscale_stages.segment.models import Labels
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task
-from pyscale_stages.windows import read_window
 from pyscale_stages.wording import plural
 
 LABELS = "labels"
@@ -40,11 +40,10 @@ class LabelStack(PackedFrames):
         super().add(image)
 
 
-def open_labels(folder: Path, n_frames: int) -> Movie:
+def open_labels(folder: Path, window: Window) -> Movie:
     """Open the labels in an output folder."""
-    path = written_in(folder, LABELS)
-    frames = read_window(folder).frames if path.is_dir() else (0, n_frames)
-    movie = open_written(path, frames)
+    movie = open_written(written_in(folder, LABELS), window.frames)
+    n_frames = window.frames[1] - window.frames[0]
     if movie.n_frames != n_frames or movie.n_channels != 1 or movie.dtype.kind != "u":
         raise BadInput(
             f"{movie.path} does not hold the label images of the {plural(n_frames, 'frame')} that "

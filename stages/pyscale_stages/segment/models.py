@@ -139,17 +139,9 @@ def find_size_weights(model: str, cellpose: int = 3) -> Path:
     path = size_file(model)
     if path.is_file():
         return path
-    if model == EMBEDDED_MODEL:
-        remedy = "install pyscale again, or train it with `make model` in a checkout"
-    elif model in CELLPOSE_OF_MODEL:
-        remedy = (
-            f"put Cellpose's file {path.name!r} into {path.parent}, name a folder that has it in "
-            f"{MODEL_FOLDER_VARIABLE}, or leave estimate_diameter out"
-        )
-    else:
-        remedy = f"put it there as {path.name}, or leave estimate_diameter out"
     raise MissingPart(
-        f"the size model of {model}, which estimates diameters, is not in {path.parent}: {remedy}"
+        f"the size model of {model}, which estimates diameters, is not in {path.parent}: put it "
+        f"there as {path.name}, or leave estimate_diameter out"
     )
 
 

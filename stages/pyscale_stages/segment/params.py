@@ -114,7 +114,13 @@ _CITES = {
 
 def method(params: SegmentParams, _device: Device) -> Method:
     """Cellpose with the model."""
-    name = Path(params.model).name
+    name, stand_in = Path(params.model).name, None
+    if params.model == EMBEDDED_MODEL:
+        size_mb = embedded_model(EMBEDDED_MODEL).stat().st_size / 1e6
+        stand_in = (
+            f"{EMBEDDED_MODEL}, a small nuclei model of {size_mb:.0f} MB for timing: its times are "
+            "not those of Cellpose's published models"
+        )
     return Method(
         "Cellpose",
         f"{name}, estimated diameter" if params.estimate_diameter else name,
@@ -122,15 +128,5 @@ def method(params: SegmentParams, _device: Device) -> Method:
         packages=("cellpose", "torch"),
         # Weights that are a user's own were trained with one of these versions.
         cites=(*_CITES.get(params.model, ("stringer2021", "pachitariu2022")), "paszke2019"),
-        stand_in=_stand_in(params.model),
-    )
-
-
-def _stand_in(model: str) -> str | None:
-    if model != EMBEDDED_MODEL:
-        return None
-    size_mb = embedded_model(EMBEDDED_MODEL).stat().st_size / 1e6
-    return (
-        f"{EMBEDDED_MODEL}, a small nuclei model of {size_mb:.0f} MB for timing: its times are not "
-        "those of Cellpose's published models"
+        stand_in=stand_in,
     )

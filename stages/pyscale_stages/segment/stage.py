@@ -11,12 +11,10 @@ import numpy as np
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.declaration import Image, Needs
-from pyscale_stages.errors import BadInput
 from pyscale_stages.framefiles import ENDINGS
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.libraries import OF_EXTRA, SCIPY, TORCH, ZARR
-from pyscale_stages.measure.cgroups import refuse_beyond_memory
-from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.movie import Pixels
 from pyscale_stages.moviewriter import link_chunks, write_joined
 from pyscale_stages.registry import later
 from pyscale_stages.segment import models
@@ -29,7 +27,7 @@ from pyscale_stages.segment.labels import (
     open_labels,
     write_labels,
 )
-from pyscale_stages.segment.models import CELLPOSE_OF_MODEL, Limits
+from pyscale_stages.segment.models import Limits
 from pyscale_stages.segment.params import SegmentParams, method
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Call
@@ -74,21 +72,6 @@ def _weights(trying: Trying, path: Path) -> None:
     trying.ok("weights", f"{said}{held}; nothing is fetched")
 
 
-FLOAT_BYTES = 4
-FLOATS_OF_DYNAMICS = 9
-"""Numbers for each pixel that both versions of Cellpose hold when the flow dynamics begin.
-
-The image, normalised, has two channels or more (2), the network's answer is two flows and the
-cell's logit (3), the flows are cleared outside of cells (2), and a fifth of that is taken (2). All
-are single precision and of the frame's own size, whatever it was resized to for the network.
-"""
-FLOATS_OF_TILES = 20
-"""The same when the network's answers for tiles are put together, of a frame that is not shrunk.
-
-The image (2) and a padded copy (2); tiles that overlap by a tenth on either side are 1.2 times as
-many along each axis, so their pixels, held twice (2 * 2 * 1.44), and the answers for them
-(3 * 1.44); their average (3), and a copy of that for all images of the call (3).
-"""
 PERCENTILES = (1, 99)
 """Cellpose's own."""
 LEAST_CONTRAST = 1e-3
@@ -103,16 +86,15 @@ def run(task: Task[SegmentParams]) -> None:
         start, stop = task.window(movie)
         crop = centre_crop(movie, params.length_px)
         area = task.valid_area("frames", movie)
-        height, width = crop.shape_yx
-        refuse_beyond_memory(
-            least_bytes(crop.shape_yx, movie, params),
-            f"segmenting {width} x {height} pixels of {movie.path.name}",
-            "segment only the middle of each frame (the parameter length_px)",
-        )
     frames = task.read_frames(movie, (start, stop), params.channel)
     # Input that cannot be read ends the task before the libraries and the model are loaded.
     first = next(frames)
-    calls = ModelCalls(task, params, _model(task, params))
+    model = models.find_model(params)
+    with task.span("import"):
+        import tifffile  # noqa: F401 - what reads and writes frames
+
+        models.import_cellpose(model.cellpose)
+    calls = ModelCalls(task, params, model)
     stack = LabelStack()
     together = task.progress(chain([first], frames), stop - start, "segmenting")
     for number, frame in enumerate(together, start):
@@ -135,17 +117,10 @@ def run(task: Task[SegmentParams]) -> None:
 def merge(task: Task[SegmentParams]) -> None:
     """Join the label images of all windows, whose numbers stay as they are."""
     windows = ordered_windows(task)
-    movies: list[Movie] = []
-    for folder, window in windows:
-        start, stop = window.frames
-        movies.append(labels := open_labels(folder, stop - start))
-        shape_yx = movies[0].shape_yx
-        if labels.shape_yx != shape_yx:
-            raise BadInput(
-                f"{labels.path} has frames of {labels.shape_yx}, but the windows before it "
-                f"{shape_yx}: use windows of one movie"
-            )
-        task.count(frames=stop - start, objects=window.objects)
+    movies = [open_labels(folder, window) for folder, window in windows]
+    task.count(
+        frames=windows[0][1].movie_frames, objects=sum(window.objects for _, window in windows)
+    )
     if task.params.output_format == "ome-zarr":
         with task.writing_folder(movies[0].path.name) as path:
             link_chunks(path, [movie.path for movie in movies])
@@ -156,15 +131,6 @@ def merge(task: Task[SegmentParams]) -> None:
     task.write_whole(windows[0][1])
 
 
-def _model(task: Task, params: SegmentParams) -> models.Model:
-    model = models.find_model(params)
-    with task.span("import"):
-        import tifffile  # noqa: F401 - what reads and writes frames
-
-        models.import_cellpose(model.cellpose)
-    return model
-
-
 def limits_of(frame: Pixels, seen: Pixels) -> Limits | None:
     """Percentiles of the pixels that the camera saw; None where the frame's own do."""
     is_seen = seen > 0
@@ -172,18 +138,6 @@ def limits_of(frame: Pixels, seen: Pixels) -> Limits | None:
         return None
     low, high = np.percentile(frame[is_seen].astype(np.float32), PERCENTILES)
     return (float(low), float(high)) if high - low > LEAST_CONTRAST else None
-
-
-def least_bytes(shape_yx: tuple[int, int], movie: Movie, params: SegmentParams) -> int:
-    """Least memory that segmenting one frame takes, beside libraries and network."""
-    as_large = (
-        params.model in CELLPOSE_OF_MODEL
-        and params.diameter_px is None
-        and not params.estimate_diameter
-    )
-    floats = FLOATS_OF_TILES if as_large else FLOATS_OF_DYNAMICS
-    frame = movie.shape_yx[0] * movie.shape_yx[1] * movie.dtype.itemsize
-    return frame + shape_yx[0] * shape_yx[1] * floats * FLOAT_BYTES
 
 
 STAGE = Stage(

@@ -16,7 +16,7 @@ from pyscale_stages.contract import Record
 from pyscale_stages.synth.atomic_folder import Kind, make_whole
 
 PARAMS_FILE = "slides.json"
-KIND = Kind("synthetic slides", "holds no synthetic slides", PARAMS_FILE)
+KIND = Kind("synthetic slides", PARAMS_FILE)
 TILE_PX = 256
 QUALITY = 90
 LEVEL_STEP = 4

@@ -17,7 +17,6 @@ class Kind(NamedTuple):
     """What a folder is to hold, in words, and the file in it that says how it was made."""
 
     name: str
-    absent: str
     params_file: str
 
 
@@ -52,7 +51,8 @@ def _is_there(folder: Path, params: Record, kind: Kind) -> bool:
         found = type(params).model_validate_json((folder / kind.params_file).read_bytes())
     except (OSError, ValidationError) as error:
         raise BadInput(
-            f"{folder} exists and {kind.absent} of this version: choose another name, or remove it"
+            f"{folder} exists and holds nothing of {kind.name} of this version: choose another "
+            "name, or remove it"
         ) from error
     if found != params:
         fields = type(params).model_fields

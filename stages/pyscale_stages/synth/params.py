@@ -94,18 +94,18 @@ class SynthParams(Record):
         shortest = min(self.height_px, self.width_px)
         if 4 * self.radius_px > shortest:
             raise ValueError(
-                f"cells of radius_px {self.radius_px:g} do not fit a field of {self.height_px} x "
-                f"{self.width_px} pixels: use a radius of at most {shortest / 4:g}"
+                f"cells of radius_px {self.radius_px:g} do not fit the field: use at most "
+                f"{shortest / 4:g}"
             )
         if self.max_drift_px > shortest / 2:
             raise ValueError(
-                f"a max_drift_px of {self.max_drift_px:g} leaves no common field in frames of "
-                f"{self.height_px} x {self.width_px} pixels: use at most {shortest / 2:g}"
+                f"a max_drift_px of {self.max_drift_px:g} leaves no common field: use at most "
+                f"{shortest / 2:g}"
             )
         if self.speed_px > shortest / 4:
             raise ValueError(
-                f"a speed_px of {self.speed_px:g} crosses a field of {self.height_px} x "
-                f"{self.width_px} pixels in a few frames: use at most {shortest / 4:g}"
+                f"a speed_px of {self.speed_px:g} crosses the field in a few frames: use at most "
+                f"{shortest / 4:g}"
             )
         densest = (0, self._burst_frame(), self.frames - 1)
         peak = max(self.density(frame) for frame in densest)
@@ -114,9 +114,8 @@ class SynthParams(Record):
         fitting = int(MAX_COVERED_SHARE * field_px2 / (cell_px2 * self.cell_types * peak))
         if self.cells > fitting:
             raise ValueError(
-                f"{self.cells} cells of radius {self.radius_px:g} px ({self.cell_types} type(s), "
-                f"density up to {peak:g}) do not fit {self.height_px} x {self.width_px} pixels: "
-                f"use at most {fitting} cells, smaller ones, or a larger field"
+                f"{self.cells} cells of each type, {peak:g} times as many at the densest, do not "
+                f"fit the field: use at most {fitting} cells, smaller ones, or a larger field"
             )
         return self
 

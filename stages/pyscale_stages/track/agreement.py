@@ -7,20 +7,21 @@ from collections.abc import Iterable, Sized
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
 from pyscale_stages.task import Task
-from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.lineage import (
     SPLITS_FILE,
     TRACKS_FILE,
+    Detections,
+    Ints,
     Tracks,
     links_of,
     of_table,
     read_tracks,
+    rows_of,
     unbroken,
 )
 from pyscale_stages.truth.reading import kind_of, own_tracks
@@ -176,8 +177,9 @@ def ctc_measures(
     # A track of the challenge has no hole: what goes on after one is judged as it is exported.
     (true, true_parents), (found, found_parents) = unbroken(true), unbroken(found)
     costs = count_acyclic_graph_correction_operations(
-        _table(true, true_parents, frames),
-        _table(found, found_parents, frames),
+        # The library takes the first list for frame 0.
+        rows_of(true, true_parents) - [0, frames[0], frames[0], 0],
+        rows_of(found, found_parents) - [0, frames[0], frames[0], 0],
         # The library takes the labels of a frame for sorted, as those of masks are.
         _by_frame(true, np.argsort(true.track_id), frames),
         _by_frame(found, np.argsort(found.track_id), frames),
@@ -187,20 +189,6 @@ def ctc_measures(
     if not costs["num_edges"]:
         return {}
     return {"ctc_det": det(**costs), "ctc_tra": tra(**costs)[0], "ctc_lnk": lnk(**costs)}
-
-
-def _table(tracks: Tracks, parents: Ints, frames: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """Track, first and last frame, and parent or 0, one row for each track."""
-    ids, place = np.unique(tracks.track_id, return_inverse=True)
-    rows = np.zeros((len(ids), 4), np.int64)
-    rows[:, 0] = ids
-    rows[:, 1] = np.iinfo(np.int64).max
-    np.minimum.at(rows[:, 1], place, tracks.detections.frame)
-    np.maximum.at(rows[:, 2], place, tracks.detections.frame)
-    rows[:, 3] = parents
-    # The library takes the first list for frame 0.
-    rows[:, 1:3] -= frames[0]
-    return rows
 
 
 def _by_frame(tracks: Tracks, places: Ints, frames: tuple[int, int]) -> list[list[int]]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 
 from pyscale_stages.measured import Warned
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.track.detections import Detections, Ints
+from pyscale_stages.task import Task
+from pyscale_stages.track.lineage import Detections, Ints
 from pyscale_stages.track.params import TrackParams
 
 DISTANCES_FILE = "distances.json"
@@ -108,3 +111,18 @@ def _cut_links(detections: Detections, links: Ints, distances: Distances) -> Ite
             fewest=FEWEST_LINKS,
             doubts_result=True,
         )
+
+
+def write_distances(task: Task, distances: Distances) -> None:
+    """Write the distances that limited the links."""
+    with task.writing(DISTANCES_FILE) as path:
+        path.write_text(json.dumps(asdict(distances), indent=2) + "\n", encoding="utf-8")
+
+
+def copy_distances(task: Task, windows: Sequence[Path]) -> None:
+    """Copy the distances of the windows, which are the same in all that have a cell."""
+    for folder in windows:
+        if (folder / DISTANCES_FILE).is_file():
+            with task.writing(DISTANCES_FILE) as path:
+                path.write_bytes((folder / DISTANCES_FILE).read_bytes())
+            return

@@ -8,8 +8,8 @@ divisions too; cells without any link are spots without a track.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -18,10 +18,12 @@ from pyscale_stages.atomic import atomic_path, write_atomically
 from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.movie import Movie
-from pyscale_stages.track.detections import Ints
-from pyscale_stages.track.lineage import Tracks, links_of, read_tracks, unbroken
+from pyscale_stages.track.lineage import Tracks, links_of, read_tracks, rows_of, unbroken
 from pyscale_stages.truth.cells import renumbered
 from pyscale_stages.windows import read_window
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 CSV_FILE = "tracks.csv"
 TABLE_FILE = "res_track.txt"
@@ -88,18 +90,8 @@ def export_ctc(folder: Path, labels: Movie | None, output: Path) -> None:
         with atomic_path(output / f"mask{frame:0{digits}d}.tif") as path:
             tifffile.imwrite(path, ids[numbered], compression="zlib")
     # Last, so that a folder with a table is complete.
-    write_atomically(output / TABLE_FILE, table_of(tracks, parents))
-
-
-def table_of(tracks: Tracks, parents: Ints) -> str:
-    """Lines of label, first frame, last frame and parent, in the order of labels."""
-    # Detections are in the order of frames: of each track the first is first, the last last.
-    _, first = np.unique(tracks.track_id, return_index=True)
-    _, from_end = np.unique(tracks.track_id[::-1], return_index=True)
-    begin = tracks.detections.frame[first]
-    end = tracks.detections.frame[::-1][from_end]
-    rows = zip(begin.tolist(), end.tolist(), parents.tolist(), strict=True)
-    return "".join(f"{label} {b} {e} {p}\n" for label, (b, e, p) in enumerate(rows, start=1))
+    rows = rows_of(tracks, parents).tolist()
+    write_atomically(output / TABLE_FILE, "".join(f"{t} {b} {e} {p}\n" for t, b, e, p in rows))
 
 
 XML_FILE = "tracks.xml"
@@ -128,98 +120,80 @@ FEATURES = {
 
 def export_trackmate(folder: Path, labels: Movie | None, output: Path) -> None:
     """Write `tracks.xml`, which opens the labels with the tracks where they are given."""
-    tracks = whole_tracks(folder)
-    with atomic_path(output / XML_FILE) as path, path.open("w", encoding="utf-8") as file:
-        file.writelines(
-            f"{line}\n" for line in lines(tracks, read_window(folder).movie_frames, labels)
-        )
+    from xml.etree.ElementTree import Element, ElementTree, SubElement
+
+    n_frames = read_window(folder).movie_frames
+    root = Element("TrackMate", version="7.14.0")
+    _add_model(root, whole_tracks(folder), n_frames)
+    _add_settings(root, n_frames, labels)
+    SubElement(root, "GUIState", state="ConfigureViews")
+    with atomic_path(output / XML_FILE) as file:
+        ElementTree(root).write(file, "UTF-8", xml_declaration=True)
 
 
-def lines(tracks: Tracks, n_frames: int, labels: Movie | None) -> Iterator[str]:
-    """Yield the document line by line."""
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield '<TrackMate version="7.14.0">'
-    yield '<Model spatialunits="pixel" timeunits="frame">'
-    yield "<FeatureDeclarations>"
+def _add_model(root: Element, tracks: Tracks, n_frames: int) -> None:
+    """Add features, spots and tracks."""
+    from xml.etree.ElementTree import SubElement
+
+    model = SubElement(root, "Model", spatialunits="pixel", timeunits="frame")
+    declared = SubElement(model, "FeatureDeclarations")
     for kind, features in FEATURES.items():
-        yield f"<{kind}>"
+        of_kind = SubElement(declared, kind)
         for feature, name, dimension, is_int in features:
-            yield (
-                f'<Feature feature="{feature}" name="{name}" shortname="{name}" '
-                f'dimension="{dimension}" isint="{is_int}" />'
-            )
-        yield f"</{kind}>"
-    yield "</FeatureDeclarations>"
-    yield from _spots(tracks, n_frames)
-    yield from _families(tracks)
-    yield "</Model>"
-    yield from _settings(n_frames, labels)
-    yield '<GUIState state="ConfigureViews" />'
-    yield "</TrackMate>"
-
-
-def _spots(tracks: Tracks, n_frames: int) -> Iterator[str]:
+            named = {"feature": feature, "name": name, "shortname": name}
+            SubElement(of_kind, "Feature", named, dimension=dimension, isint=is_int)
     cells = tracks.detections
+    spots = SubElement(model, "AllSpots", nspots=str(len(cells)))
     first = np.searchsorted(cells.frame, np.arange(n_frames + 1))
-    yield f'<AllSpots nspots="{len(cells)}">'
     for frame in range(n_frames):
-        yield f'<SpotsInFrame frame="{frame}">'
+        of_frame = SubElement(spots, "SpotsInFrame", frame=str(frame))
         for spot in range(first[frame], first[frame + 1]):
-            yield (
-                f'<Spot ID="{spot}" name="label {cells.label[spot]}" QUALITY="1.0" '
-                f'POSITION_X="{cells.x_px[spot]}" POSITION_Y="{cells.y_px[spot]}" '
-                f'POSITION_Z="0.0" POSITION_T="{float(frame)}" FRAME="{frame}" '
-                f'RADIUS="{RADIUS_PX}" VISIBILITY="1" />'
-            )
-        yield "</SpotsInFrame>"
-    yield "</AllSpots>"
+            place = {"POSITION_X": f"{cells.x_px[spot]}", "POSITION_Y": f"{cells.y_px[spot]}"}
+            place |= {"POSITION_Z": "0.0", "POSITION_T": f"{float(frame)}", "FRAME": f"{frame}"}
+            named = {"ID": f"{spot}", "name": f"label {cells.label[spot]}", "QUALITY": "1.0"}
+            SubElement(of_frame, "Spot", named | place, RADIUS=str(RADIUS_PX), VISIBILITY="1")
+    all_tracks, kept = SubElement(model, "AllTracks"), SubElement(model, "FilteredTracks")
+    for number, links in enumerate(_families(tracks)):
+        track = SubElement(all_tracks, "Track", name=f"Track_{number}", TRACK_ID=f"{number}")
+        for earlier, later in links:
+            ends = {"SPOT_SOURCE_ID": f"{earlier}", "SPOT_TARGET_ID": f"{later}"}
+            SubElement(track, "Edge", ends, LINK_COST="0.0")
+        SubElement(kept, "TrackID", TRACK_ID=f"{number}")
 
 
-def _families(tracks: Tracks) -> Iterator[str]:
+def _add_settings(root: Element, n_frames: int, labels: Movie | None) -> None:
+    """Add the image to open, and that spots and links were not made by TrackMate."""
+    from xml.etree.ElementTree import SubElement
+
+    path = labels.path.absolute() if labels is not None else Path()
+    height, width = labels.shape_yx if labels is not None else (0, 0)
+    settings = SubElement(root, "Settings")
+    image = {"filename": path.name, "folder": f"{path.parent}/", "width": f"{width}"}
+    image |= {"height": f"{height}", "nslices": "1", "nframes": f"{n_frames}"}
+    sizes = ("pixelwidth", "pixelheight", "voxeldepth", "timeinterval")
+    SubElement(settings, "ImageData", image | dict.fromkeys(sizes, "1.0"))
+    last = {"xend": max(0, width - 1), "yend": max(0, height - 1), "zend": 0, "tend": n_frames - 1}
+    starts = dict.fromkeys(("xstart", "ystart", "zstart", "tstart"), "0")
+    SubElement(settings, "BasicSettings", starts | {name: str(at) for name, at in last.items()})
+    detector = {"DETECTOR_NAME": "MANUAL_DETECTOR", "RADIUS": str(RADIUS_PX)}
+    SubElement(settings, "DetectorSettings", detector)
+    SubElement(settings, "InitialSpotFilter", feature="QUALITY", value="0.0", isabove="true")
+    SubElement(settings, "SpotFilterCollection")
+    SubElement(settings, "TrackerSettings", TRACKER_NAME="MANUAL_TRACKER")
+    SubElement(settings, "TrackFilterCollection")
+
+
+def _families(tracks: Tracks) -> list[list[list[int]]]:
+    """Links of each family of cells that are linked, across divisions too."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     links = links_of(tracks)
+    if not len(links):
+        return []
     n_cells = len(tracks.detections)
     graph = coo_array((np.ones(len(links), dtype=bool), (links[:, 0], links[:, 1])), (n_cells,) * 2)
     family_of = connected_components(graph, directed=False)[1][links[:, 0]]
     order = np.argsort(family_of, kind="stable")
     families = np.split(links[order], np.flatnonzero(np.diff(family_of[order])) + 1)
-    # Of no links, np.split makes one empty family.
-    families = families if len(links) else []
-    yield "<AllTracks>"
-    for number, family in enumerate(families):
-        yield f'<Track name="Track_{number}" TRACK_ID="{number}">'
-        for earlier, later in family.tolist():
-            yield f'<Edge SPOT_SOURCE_ID="{earlier}" SPOT_TARGET_ID="{later}" LINK_COST="0.0" />'
-        yield "</Track>"
-    yield "</AllTracks>"
-    yield "<FilteredTracks>"
-    for number in range(len(families)):
-        yield f'<TrackID TRACK_ID="{number}" />'
-    yield "</FilteredTracks>"
-
-
-def _settings(n_frames: int, labels: Movie | None) -> Iterator[str]:
-    """Yield the image to open, and that spots and links were not made by TrackMate."""
-    # It loads a client of HTTP, which no task does without being asked to export.
-    from xml.sax.saxutils import quoteattr
-
-    path = labels.path.absolute() if labels is not None else Path()
-    height, width = labels.shape_yx if labels is not None else (0, 0)
-    yield "<Settings>"
-    yield (
-        f"<ImageData filename={quoteattr(path.name)} folder={quoteattr(f'{path.parent}/')} "
-        f'width="{width}" height="{height}" nslices="1" nframes="{n_frames}" pixelwidth="1.0" '
-        'pixelheight="1.0" voxeldepth="1.0" timeinterval="1.0" />'
-    )
-    yield (
-        f'<BasicSettings xstart="0" xend="{max(0, width - 1)}" ystart="0" '
-        f'yend="{max(0, height - 1)}" zstart="0" zend="0" tstart="0" tend="{n_frames - 1}" />'
-    )
-    yield f'<DetectorSettings DETECTOR_NAME="MANUAL_DETECTOR" RADIUS="{RADIUS_PX}" />'
-    yield '<InitialSpotFilter feature="QUALITY" value="0.0" isabove="true" />'
-    yield "<SpotFilterCollection />"
-    yield '<TrackerSettings TRACKER_NAME="MANUAL_TRACKER" />'
-    yield "<TrackFilterCollection />"
-    yield "</Settings>"
+    return [family.tolist() for family in families]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -28,8 +27,6 @@ KNOWN_TRACKMATE = "TrackMate 7.10 or newer"
 OTHER_JARS = f"name another Fiji folder as trackmate_jars or in {JARS_VARIABLE}"
 FIJI_FOLDERS = ("jars", "plugins")
 """Folders of a Fiji with jars that it runs; its others belong to its own Java and to tools."""
-CLASS_FILES_OF_JAVA_1 = 44
-"""Version of its class files; each later Java counts one more."""
 HEAP_SHARE = 0.75
 """Share of the job's memory for Java's heap; Python and Java's own tables need the rest."""
 MIB = 1 << 20
@@ -168,17 +165,9 @@ def heap_ran_out() -> ResourceExhausted:
 
 def _lack_of_jars(said: str) -> MissingPart:
     """What an error says that Java raised when it loaded a class."""
-    wanted = re.search(r"class file version (\d+)", said)
-    if wanted is not None:
-        needed = int(wanted[1]) - CLASS_FILES_OF_JAVA_1
-        return MissingPart(
-            f"these jars of TrackMate need Java {needed}, but Java {java_version()} runs: install "
-            f"OpenJDK {needed} or set JAVA_HOME to it, or {OTHER_JARS}"
-        )
-    lacking = said.rpartition(": ")[2].strip().replace("/", ".") or "a class"
     return MissingPart(
-        f"TrackMate cannot be loaded, because its jars lack {lacking} or do not fit each other: "
-        f"{OTHER_JARS}, with {KNOWN_TRACKMATE} and all its dependencies"
+        f"TrackMate cannot be loaded by Java {java_version()} ({said.strip()}): {OTHER_JARS}, with "
+        f"{KNOWN_TRACKMATE} and all its dependencies, or set JAVA_HOME to the Java that they need"
     )
 
 
@@ -246,31 +235,16 @@ def look(params: TrackParams, _device: str, here: bool) -> None:
 def try_out(trying: Trying) -> None:
     """Track two cells; Maven is not asked, because runs must not need it."""
     jars = jars_folder(trying.params.trackmate_jars, os.environ)
-    if trying.params.backend == "trackmate" and jars is None:
-        trying.step("find Java")
-        configure(from_maven=False, threads=trying.threads, heap_mib=None)
-        _maven_cache(trying)
+    if trying.params.backend != "trackmate" or jars is not None:
+        trying.small(objects=4)
         return
-    trying.small(objects=4)
-
-
-def _maven_cache(trying: Trying) -> None:
-    artefacts = [coordinate.split(":") for coordinate in MAVEN_COORDINATES]
-    cache = Path.home() / ".m2" / "repository"
-    absent = [
-        ":".join((group, name, version))
-        for group, name, version in artefacts
-        if not (cache / group.replace(".", "/") / name / version).is_dir()
-    ]
-    if absent:
-        trying.problem(
-            "jars",
-            "TrackMate's jars are neither configured nor in Maven's cache "
-            f"({', '.join(absent)}), so a measured task would fetch them",
-            f"name a Fiji folder in {JARS_VARIABLE}, or run the stage once with network access",
-        )
-    else:
-        trying.ok("jars", f"Maven's cache has {' and '.join(MAVEN_COORDINATES)}")
+    trying.step("find Java")
+    configure(from_maven=False, threads=trying.threads, heap_mib=None)
+    trying.warning(
+        "jars",
+        "no jars of TrackMate are named, so that tasks use those in Maven's cache, or fetch them",
+        f"name a Fiji folder in {JARS_VARIABLE}, or run the stage once with network access",
+    )
 
 
 NEEDS = Needs(

@@ -1,4 +1,4 @@
-"""Links between detections, the tracks and divisions that they make, and their tables on disk.
+"""Cells as points, links between them, the tracks and divisions that these make, and their tables.
 
 A track runs from one detection to the next while it has a single successor. Where a
 detection has two, its track ends and each successor begins one: two splits. Track ids count
@@ -8,9 +8,8 @@ have equal ids, however they were computed.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +18,68 @@ import polars as pl
 
 from pyscale_stages.contract import Window
 from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Pixels
 from pyscale_stages.parquet import read_table, write_tables
 from pyscale_stages.task import Task
-from pyscale_stages.track.detections import Detections, Ints, joined
-from pyscale_stages.track.distances import DISTANCES_FILE, Distances
+from pyscale_stages.truth.cells import centroids
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+LARGEST_LABEL = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True)
+class Detections:
+    """Detections (n,) in the order of their absolute frame, then of their label, with centroids."""
+
+    frame: Ints
+    label: Ints
+    y_px: Floats
+    x_px: Floats
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def keys(self) -> Ints:
+        """One ascending number per detection, the same for the same frame and label."""
+        return (self.frame << 32) | self.label
+
+    def within(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
+        """Mark the detections of the frames start to stop (excluded)."""
+        return (self.frame >= start) & (self.frame < stop)
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> Detections:
+        """Keep the marked detections."""
+        return Detections(
+            self.frame[chosen], self.label[chosen], self.y_px[chosen], self.x_px[chosen]
+        )
+
+
+def detect(labels: Pixels, frame: int) -> Detections:
+    """Centroids of all labels of one frame."""
+    low, high = int(labels.min(initial=0)), int(labels.max(initial=0))
+    if low < 0 or high > LARGEST_LABEL:
+        raise BadInput(
+            f"frame {frame} has labels from {labels[labels != 0].min()} to {high}, but labels lie "
+            f"between 1 and {LARGEST_LABEL}: label the cells of each frame 1, 2, 3 …"
+        )
+    label, y_px, x_px = centroids(labels).T
+    return Detections(np.full(len(label), frame), label.astype(np.int64), y_px, x_px)
+
+
+def joined(parts: Iterable[Detections]) -> Detections:
+    """Put detections of successive frames into one."""
+    nothing, nowhere = np.zeros(0, dtype=np.int64), np.zeros(0)
+    listed = [Detections(nothing, nothing, nowhere, nowhere), *parts]
+    return Detections(
+        *(
+            np.concatenate([getattr(part, name) for part in listed])
+            for name in ("frame", "label", "y_px", "x_px")
+        )
+    )
+
 
 NO_LINKS = np.zeros((0, 2), dtype=np.int64)
 TRACKS_FILE = "tracks.parquet"
@@ -88,11 +145,6 @@ def links_of(tracks: Tracks) -> Ints:
 
     known, first = np.unique(ids, return_index=True)
     last = np.append(first[1:], len(ids)) - 1
-    if not np.isin(tracks.splits, known).all():
-        raise BadInput(
-            "a split names a track that is not among the tracks: "
-            "the tables are damaged, run the stage again"
-        )
     parent, child = np.searchsorted(known, tracks.splits.T)
     across = np.stack([order[last[parent]], order[first[child]]], axis=1)
 
@@ -111,6 +163,16 @@ def unbroken(tracks: Tracks) -> tuple[Tracks, Ints]:
     return pieces, parents
 
 
+def rows_of(tracks: Tracks, parents: Ints) -> Ints:
+    """Track, first and last frame, and parent or 0, one row for each track."""
+    ids, first, counts = np.unique(tracks.track_id, return_index=True, return_counts=True)
+    order = np.argsort(tracks.track_id, kind="stable")
+    # Detections are in the order of frames: of each track the first is first, the last last.
+    last = order[np.cumsum(counts) - 1]
+    frame = tracks.detections.frame
+    return np.stack([ids, frame[first], frame[last], parents], axis=1)
+
+
 def by_later(links: Ints) -> Ints:
     """Order links by their later detection, which is part of one link only."""
     return links[np.argsort(links[:, 1], kind="stable")]
@@ -123,21 +185,6 @@ def write_tracks(task: Task, tracks: Tracks) -> None:
     detections = pl.DataFrame(dict(zip(TRACKS_SCHEMA, columns, strict=True)), TRACKS_SCHEMA)
     splits = pl.DataFrame(tracks.splits, SPLITS_SCHEMA, orient="row")
     write_tables(task, {TRACKS_FILE: detections, SPLITS_FILE: splits})
-
-
-def write_distances(task: Task, distances: Distances) -> None:
-    """Write the distances that limited the links."""
-    with task.writing(DISTANCES_FILE) as path:
-        path.write_text(json.dumps(asdict(distances), indent=2) + "\n", encoding="utf-8")
-
-
-def copy_distances(task: Task, windows: Sequence[Path]) -> None:
-    """Copy the distances of the windows, which are the same in all that have a cell."""
-    for folder in windows:
-        if (folder / DISTANCES_FILE).is_file():
-            with task.writing(DISTANCES_FILE) as path:
-                path.write_bytes((folder / DISTANCES_FILE).read_bytes())
-            return
 
 
 def read_tracks(folder: Path) -> Tracks:

@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.measure import cgroups
-from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.distances import Distances
-from pyscale_stages.track.lineage import NO_LINKS, by_later
+from pyscale_stages.track.lineage import NO_LINKS, Detections, Ints, by_later
 from pyscale_stages.track.params import TrackParams
 
 UNLINKED_COST_FACTOR = 1.05

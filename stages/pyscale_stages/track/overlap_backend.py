@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.movie import Pixels
-from pyscale_stages.track.detections import Detections, Ints
-from pyscale_stages.track.lineage import NO_LINKS, by_later
+from pyscale_stages.track.lineage import NO_LINKS, Detections, Ints, by_later
 from pyscale_stages.track.params import TrackParams
 from pyscale_stages.truth.cells import renumbered
 

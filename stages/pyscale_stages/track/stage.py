@@ -13,17 +13,22 @@ from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 from pyscale_stages.track import jvm, linking, trackmate_backend
 from pyscale_stages.track.agreement import check
-from pyscale_stages.track.detections import Detections, detect, joined
-from pyscale_stages.track.distances import distances_of, link_warnings
+from pyscale_stages.track.distances import (
+    copy_distances,
+    distances_of,
+    link_warnings,
+    write_distances,
+)
 from pyscale_stages.track.exports import export_csv, export_ctc, export_trackmate
 from pyscale_stages.track.jvm import NEEDS
 from pyscale_stages.track.lineage import (
     TRACKS_FILE,
-    copy_distances,
+    Detections,
+    detect,
+    joined,
     stitch,
     tracks_of,
     without_forks,
-    write_distances,
     write_tracks,
 )
 from pyscale_stages.track.overlap_backend import OverlapLinker

@@ -15,9 +15,8 @@ import numpy as np
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.measured import Warned
 from pyscale_stages.track import jvm
-from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.distances import FEWEST_LINKS, Distances
-from pyscale_stages.track.lineage import by_later
+from pyscale_stages.track.lineage import Detections, Ints, by_later
 from pyscale_stages.track.params import TrackParams
 
 SPOT_RADIUS_PX = 5.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +19,6 @@ Labels = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
 STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
-
-
-class TrueCell(NamedTuple):
-    """A cell in one frame, with its track and the track that it divided from, or 0."""
-
-    frame: int
-    track_id: int
-    parent_id: int
-    y_px: float
-    x_px: float
 
 
 def ranked(values: Labels, dtype: type[np.integer[Any]] = np.int64) -> tuple[Labels, Labels]:

@@ -76,13 +76,6 @@ def test_labels_are_compared_by_cells_whatever_their_numbers(step, tmp_path, num
     assert (found.same, found.score) == (score == 1.0, pytest.approx(score))
 
 
-def test_labels_of_other_sizes_cannot_be_compared(step, tmp_path):
-    first = CELLS.format(a=1, b=2, lost="0:0")
-    second = first.replace("20, 20", "20, 24")
-    result = compared(step, tmp_path, first, second, check="labels")
-    assert "no cells can be compared" in result.error.message
-
-
 JUDGE = """\
 import sys
 one, other = (open(path).read() for path in sys.argv[1:])
@@ -104,14 +97,6 @@ def test_a_command_of_ones_own_judges_and_measures(step, tmp_path, second, same)
     assert [warning.code for warning in result.warned] == ["unread-metric"]
 
 
-def test_a_judge_that_fails_is_no_judgement(step, tmp_path):
-    (tmp_path / "judge.py").write_text(JUDGE)
-    keys = {"output": "a.csv", "check": f"{sys.executable} judge.py {{reference}} {{other}}"}
-    breaks = "import sys; open(sys.argv[2], 'w').write('broken')"
-    result = compared(step, tmp_path, breaks, breaks, **keys)
-    assert "failed with exit code 3" in result.error.message
-
-
 def test_folders_are_compared_file_by_file(step, tmp_path):
     writes = (
         "import sys\nfor name in {names!r}: open(f'{{sys.argv[2]}}/{{name}}', 'w').write('x')\n"
@@ -124,3 +109,18 @@ def test_folders_are_compared_file_by_file(step, tmp_path):
     hides = f"{first}open(f'{{sys.argv[2]}}/.log', 'w').write('times')\n"
     again = compared(step, tmp_path / "again", first, hides, output="crops").agreement
     assert again.identical
+
+
+def test_labels_of_other_sizes_cannot_be_compared(step, tmp_path):
+    first = CELLS.format(a=1, b=2, lost="0:0")
+    second = first.replace("20, 20", "20, 24")
+    result = compared(step, tmp_path, first, second, check="labels")
+    assert "no cells can be compared" in result.error.message
+
+
+def test_a_judge_that_fails_is_no_judgement(step, tmp_path):
+    (tmp_path / "judge.py").write_text(JUDGE)
+    keys = {"output": "a.csv", "check": f"{sys.executable} judge.py {{reference}} {{other}}"}
+    breaks = "import sys; open(sys.argv[2], 'w').write('broken')"
+    result = compared(step, tmp_path, breaks, breaks, **keys)
+    assert "failed with exit code 3" in result.error.message

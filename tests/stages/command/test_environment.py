@@ -47,11 +47,6 @@ def test_versions_of_packages_are_recorded(environment, named):
     assert found == {"scikit-image": "0.25.2", "fftw": "3.3.10"}
 
 
-def test_a_package_that_is_not_there_is_named(environment):
-    with refused(BadInput):
-        versions_of(step_of(environment, "stardist"))
-
-
 @pytest.mark.parametrize(
     ("command", "here"),
     [
@@ -110,13 +105,6 @@ def test_modules_are_loaded_with_their_versions_recorded_and_one_that_is_not_the
         environment_of(loading("tool", "none"))
 
 
-def test_a_machine_without_modules_is_named(monkeypatch):
-    monkeypatch.setattr(environments, "LOAD", 'no-such-command "$@"')
-    environments._loaded.cache_clear()
-    with refused(MissingPart):
-        environment_of(loading("tool"))
-
-
 APPTAINER = """\
 import json, os, sys
 from pathlib import Path
@@ -141,3 +129,15 @@ def test_a_container_gets_a_home_folder_that_can_be_written_and_variables_as_the
     assert "--env" not in told["words"]
     assert told["seen"]["APPTAINERENV_CUDA_VISIBLE_DEVICES"] == "0,1"
     assert f"APPTAINERENV_{TOLD_VARIABLE}" in told["seen"]
+
+
+def test_a_package_that_is_not_there_is_named(environment):
+    with refused(BadInput):
+        versions_of(step_of(environment, "stardist"))
+
+
+def test_a_machine_without_modules_is_named(monkeypatch):
+    monkeypatch.setattr(environments, "LOAD", 'no-such-command "$@"')
+    environments._loaded.cache_clear()
+    with refused(MissingPart):
+        environment_of(loading("tool"))

@@ -1,6 +1,6 @@
 import pytest
 
-from pyscale_stages.command.heard import Heard
+from pyscale_stages.command.process import Heard
 
 
 @pytest.mark.parametrize(

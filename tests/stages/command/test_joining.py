@@ -42,16 +42,6 @@ def test_a_command_of_ones_own_joins(step, tmp_path):
     assert (tmp_path / "merged" / "rows.json").read_text() == "3"
 
 
-def test_a_shell_joins_what_has_odd_names(step, tmp_path):
-    folder = tmp_path / "my $HOME, 'new'"
-    folder.mkdir()
-    prints = f"{sys.executable} program.py {{input}} {{output}} {{first}} {{stop}}"
-    keys = {"shell": True, "command": prints, "output": "rows.json"}
-    result = step.merged(folder, WINDOWS, ROWS, merge="cat {inputs} > {output}", **keys)
-    assert (folder / "merged" / "rows.json").read_text().count("frame,size") == 3
-    assert [span.phase for span in result.spans].count("compute") == 0
-
-
 @pytest.mark.parametrize(
     ("program", "keys"),
     [
@@ -64,3 +54,13 @@ def test_a_shell_joins_what_has_odd_names(step, tmp_path):
 )
 def test_what_cannot_be_joined_is_told(step, tmp_path, program, keys):
     assert_held(step.merged(tmp_path, WINDOWS, program, done=False, **keys))
+
+
+def test_a_shell_joins_what_has_odd_names(step, tmp_path):
+    folder = tmp_path / "my $HOME, 'new'"
+    folder.mkdir()
+    prints = f"{sys.executable} program.py {{input}} {{output}} {{first}} {{stop}}"
+    keys = {"shell": True, "command": prints, "output": "rows.json"}
+    result = step.merged(folder, WINDOWS, ROWS, merge="cat {inputs} > {output}", **keys)
+    assert (folder / "merged" / "rows.json").read_text().count("frame,size") == 3
+    assert [span.phase for span in result.spans].count("compute") == 0

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from pyscale_stages.command.params import CommandParams, method
+from pyscale_stages.command.params import CommandParams
 from pyscale_stages.wording import first_problem
 from refusals import assert_held
 
@@ -70,20 +70,3 @@ def test_what_cannot_be_is_refused_in_a_sentence(keys):
 def test_the_ending_of_the_output_says_how_windows_are_joined(keys, output, joined):
     params = CommandParams(**({"command": GOOD} | keys))
     assert (params.output_name, params.joined) == (output, joined)
-
-
-def test_a_text_becomes_words_and_with_a_shell_stays_one():
-    text = "a '{input} b' {output} | c"
-    assert CommandParams(command=text).command == ("a", "{input} b", "{output}", "|", "c")
-    assert CommandParams(command=text, shell=True).command == (text,)
-
-
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
-        ("/opt/python -u /home/me/segment.py {input} {output}", "own step, segment.py"),
-        ("/usr/bin/magick {input} {output}", "own step, magick"),
-    ],
-)
-def test_a_step_is_called_by_its_script_or_its_program(command, name):
-    assert method(CommandParams(command=command), "cpu").name == name

@@ -147,9 +147,3 @@ def test_a_rank_that_ends_badly_ends_all_and_is_named(ranks, does, keys, own, ot
         assert own in one.sentence
     assert others.format(0) in zero.sentence
     assert others.format(2) in two.sentence
-
-
-def test_an_output_that_is_not_there_is_told_by_the_first_rank(ranks):
-    zero, one = ranks("", 2)
-    assert "left nothing at" in zero.sentence
-    assert one.result.status == "done"

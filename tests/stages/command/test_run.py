@@ -128,13 +128,6 @@ def test_nothing_is_warned_of_where_the_kernel_does_not_watch_the_input(step, mo
     assert not result.warned
 
 
-def test_a_bar_without_line_breaks_is_repeated_and_what_comes_after_it_is_heard(step, capfd):
-    bar = "sys.stderr.write('10 %\\r' * 40_000 + '100 %\\n::phase write\\ndone')"
-    result = step(f"{COPIES}\n{bar}")
-    assert result.spans[-1].phase == "write"
-    assert capfd.readouterr().err.endswith("10 %\r100 %\n::phase write\ndone")
-
-
 def test_phases_and_numbers_can_be_told_by_a_file(step):
     tells = """
 import json, os, time
@@ -225,16 +218,6 @@ def test_a_program_that_fails_is_told_in_a_sentence(step, program):
     assert "\n" not in step.refused(program, **keys)
 
 
-def test_a_call_that_overwrites_what_another_left_is_found(step, tmp_path):
-    folder = tmp_path / "images"
-    folder.mkdir()
-    for number in range(3):
-        (folder / f"{number}.txt").write_text("x")
-    copies = "import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2] + '/same.txt')"
-    keys = {"split": "files", "inputs": [folder], "frames": (0, 3), "movie_frames": 3}
-    step.refused(copies, "{file} {output}", **keys)
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -269,6 +252,16 @@ def test_what_outlives_the_program_is_ended_and_told(step, tmp_path):
     assert [warning.code for warning in result.warned] == ["left-running"]
     pid = int((tmp_path / "pid").read_text())
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_call_that_overwrites_what_another_left_is_found(step, tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.txt").write_text("x")
+    copies = "import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2] + '/same.txt')"
+    keys = {"split": "files", "inputs": [folder], "frames": (0, 3), "movie_frames": 3}
+    step.refused(copies, "{file} {output}", **keys)
 
 
 def test_threads_workers_and_seed_reach_the_program(step, tmp_path, monkeypatch):

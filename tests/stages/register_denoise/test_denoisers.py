@@ -7,12 +7,10 @@ from pyscale_stages.register_denoise.denoisers import (
     CameraNoise,
     camera_noise,
     denoise,
-    noise_warnings,
 )
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 
 SHAPE = (128, 160)
-DENOISERS = ("wavelet", "ants")
 
 
 def with_denoiser(name):
@@ -44,37 +42,6 @@ def test_denoising_brings_a_noisy_frame_nearer_to_the_clean_one(specimen, params
     assert np.std(denoised.pixels - clean) < left * np.std(frame - clean)
 
 
-def test_the_brightest_tenth_stays_as_bright(specimen):
-    clean = specimen(SHAPE)
-    bright = clean >= np.quantile(clean, 0.9)
-    error = denoise(seen_by_a_camera(clean), RegisterDenoiseParams()).pixels - clean
-    assert abs(error[bright].mean()) < 0.02 * np.ptp(clean)
-
-
-def test_where_the_frame_begins_makes_no_difference_to_what_is_denoised(specimen):
-    frame = seen_by_a_camera(specimen(SHAPE))
-    whole, later = (
-        denoise(pixels, RegisterDenoiseParams()).pixels for pixels in (frame, frame[2:, 4:])
-    )
-    noise = np.std(frame - whole)
-    inner = (slice(24, -24),) * 2
-    assert np.std((whole[2:, 4:] - later)[inner]) < 0.08 * noise
-
-
-def test_even_noise_about_negative_values_is_taken_out_and_said(specimen):
-    clean = specimen(SHAPE) - 5000
-    frame = (clean + np.random.default_rng(0).normal(0, 60, SHAPE)).astype(np.float32)
-    denoised = denoise(frame, RegisterDenoiseParams())
-    assert denoised.fallback == "even"
-    assert np.std(denoised.pixels - clean) < 0.6 * 60
-
-
-@pytest.mark.parametrize("name", DENOISERS)
-def test_a_frame_of_one_value_is_left_as_it_is(name):
-    frame = np.full((32, 32), 7, np.float32)
-    assert np.array_equal(denoise(frame, with_denoiser(name)).pixels, frame)
-
-
 @pytest.mark.parametrize("shape", [(1, 1), (1, 300), (300, 2), (15, 15), (16, 16), (23, 17)])
 def test_frames_of_any_size_stay_finite_and_need_no_word_of_a_library(shape):
     frame = np.random.default_rng(0).poisson(20, shape).astype(np.float32)
@@ -84,15 +51,6 @@ def test_frames_of_any_size_stay_finite_and_need_no_word_of_a_library(shape):
     assert denoised.pixels.shape == shape
     assert np.isfinite(denoised.pixels).all()
     assert (denoised.fallback == "none") == (min(shape) < 16)
-
-
-def test_images_whose_noise_is_not_a_cameras_are_counted_by_kind():
-    even, none = noise_warnings(["even", None, "none", "even"])
-    assert even.sentence.startswith("2 of 4 images do not show noise that grows with brightness")
-    assert none.sentence == (
-        "1 of 4 images show no noise that can be estimated, so they were not denoised"
-    )
-    assert not any(warning.is_said for one in ([None], []) for warning in noise_warnings(one))
 
 
 GAIN, READ_NOISE, OFFSET = 2.0, 1.4, 100.0
@@ -116,15 +74,6 @@ def test_gain_and_noise_in_the_dark_are_found_from_one_frame(peak_photons):
     assert noise.gain == pytest.approx(GAIN, rel=0.15)
     in_the_dark = noise.gain * OFFSET + noise.intercept
     assert in_the_dark == pytest.approx((GAIN * READ_NOISE) ** 2, abs=2 + 0.02 * peak_photons)
-
-
-def test_hot_pixels_and_filled_areas_do_not_change_the_estimate():
-    frame = counted(blobs(100))
-    known = camera_noise(frame)
-    frame[::40, ::40] = 65_535
-    frame[:, :64] = 0
-    found = camera_noise(frame)
-    assert found.gain == pytest.approx(known.gain, rel=0.2)
 
 
 @pytest.mark.parametrize(

@@ -26,22 +26,6 @@ def test_integers_are_rounded_and_clipped_to_their_type_and_do_not_overflow():
     assert frames.as_dtype(image, np.dtype(np.uint32)).tolist() == [limits.max, limits.min]
 
 
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [("uint8", "uint8"), (">u2", "uint16"), ("int16", "int16"), ("float64", "float32")],
-)
-def test_integer_types_are_kept_and_the_rest_is_float32(given, kept):
-    assert frames.output_dtype(np.dtype(given)) == np.dtype(kept)
-
-
-def test_frames_too_small_for_the_coarsest_level_are_refused_with_a_factor_that_fits(tmp_path):
-    movie = movie_of(tmp_path / "m.tif", np.zeros((2, 40, 64), np.uint16), "TYX")
-    with refused(BadInput):
-        frames.refuse_unusable(movie, DEFAULTS)
-    frames.refuse_unusable(movie, DEFAULTS.model_copy(update={"shrink_factors": (5, 4, 2, 1)}))
-    frames.refuse_unusable(movie, DEFAULTS.model_copy(update={"registration": False}))
-
-
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])
 def test_pixel_types_without_a_counterpart_are_refused(tmp_path, dtype):
     movie = movie_of(tmp_path / "m.tif", np.zeros((2, 64, 64), dtype), "TYX")

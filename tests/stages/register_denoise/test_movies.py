@@ -30,7 +30,7 @@ def test_real_cells_that_migrate_far_from_the_reference_are_left_where_they_are(
     movie = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
     result = accurate.run("run", movie, frames=(0, 24))
     (warning,) = result.warnings
-    assert "registration to the reference frame 0 found an implausible drift" in warning
+    assert "registration found an implausible drift" in warning
     before = consecutive_correlation(tifffile.imread(movie)[:24])
     after = consecutive_correlation(tifffile.imread(accurate.folder / "out" / "frames.ome.tif"))
     assert after > before - 0.02

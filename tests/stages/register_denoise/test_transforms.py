@@ -1,6 +1,5 @@
 from dataclasses import asdict
 
-import numpy as np
 import pytest
 
 from pyscale_stages.errors import BadInput
@@ -8,9 +7,7 @@ from pyscale_stages.register_denoise.ants_calls import Correction
 from pyscale_stages.register_denoise.transforms import (
     TRANSFORMS_FILE,
     LinearTransform,
-    centre_and_corners,
     is_doubtful,
-    mapped,
     read_transforms,
     table_of,
 )
@@ -18,41 +15,6 @@ from refusals import refused
 
 ROW = {"frame": 0, "status": "registered", **asdict(LinearTransform())}
 ROW |= {"warp_max_px": 0.0, "warp_mean_px": 0.0, "correlation": 1.0}
-
-
-def test_a_transform_about_any_centre_maps_points_as_the_one_about_the_image_centre():
-    matrix, centre, shift = np.array([[0.9, 0.2], [-0.1, 1.1]]), np.array([3.0, 40.0]), (2.0, -5.0)
-    shape_yx = (21, 31)
-    linear = LinearTransform.about_image_centre([*matrix.ravel(), *shift], centre, shape_yx)
-    table = table_of([ROW | asdict(linear)])
-    point = np.array([4.0, 9.0])
-    image_centre = np.array([10.0, 15.0])
-
-    found = mapped(table, (point - image_centre)[None])[0, 0] + image_centre
-
-    assert found == pytest.approx(matrix @ (point - centre) + centre + shift)
-
-
-def test_a_translation_moves_centre_and_corners_alike_and_a_determinant_is_a_change_of_area():
-    table = table_of([ROW, ROW | {"frame": 1, "ty_px": 2.0, "tx_px": -1.0}])
-    points = centre_and_corners((5, 9))
-
-    found = mapped(table, points)
-
-    assert points.tolist() == [[0, 0], [-2, -4], [-2, 4], [2, -4], [2, 4]]
-    assert np.array_equal(found[0], points)
-    assert np.array_equal(found[1], points + np.array([2, -1]))
-    assert LinearTransform(m00=2.0, m01=1.0, m10=0.0, m11=3.0).determinant == 6.0
-
-
-def test_transforms_are_read_in_the_order_of_frames_and_other_frames_are_refused(tmp_path):
-    path = tmp_path / TRANSFORMS_FILE
-    table_of([ROW | {"frame": frame} for frame in (4, 3)]).write_parquet(path)
-    assert read_transforms(tmp_path, (3, 5))["frame"].to_list() == [3, 4]
-    table_of([ROW | {"frame": frame} for frame in (0, 0, 1)]).write_parquet(path)
-    for frames in ((0, 2), (0, 3), (1, 2)):
-        with refused(BadInput):
-            read_transforms(tmp_path, frames)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"PAR1 and no more", table_of([ROW]).drop("m01")])

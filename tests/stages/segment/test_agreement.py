@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pytest
 
@@ -153,9 +151,3 @@ def test_truth_of_another_movie_is_refused(bench, whole, tmp_path, name, images)
     stack.write(tmp_path / name)
     truth = tmp_path if name.endswith(".ome.tif") else tmp_path / name
     bench.refused("check", whole, whole, truth=truth)
-
-
-def test_cells_are_matched_where_only_libraries_of_every_stage_are_installed(monkeypatch):
-    monkeypatch.setitem(sys.modules, "fastremap", None)
-    labels = np.array([[0, 7, 7], [2, 0, 9]], np.uint16)
-    assert match_cells(labels, labels * 3).close_precision == 1

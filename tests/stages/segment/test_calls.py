@@ -2,7 +2,6 @@ import shutil
 import time
 import weakref
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple, cast
@@ -53,27 +52,6 @@ def test_the_parts_of_a_call_lie_within_it_and_a_cpu_holds_no_memory_of_an_accel
     assert tuple(call.parts) == tuple(part for part in PARTS if part != "diameter")
     assert call.wall_s / 2 < sum(call.parts.values()) <= call.wall_s
     assert result.counters.gpu_own_peak_bytes is None
-
-
-@pytest.mark.slow
-def test_calls_and_builds_lie_in_spans_of_their_own(run):
-    result = run(calls=2, build_each_call=True)
-    assert all(call.build_s is not None for call in result.of(Call))
-    spans = [span for span in result.spans if span.phase != "python_start"]
-    inner = [span for span in spans if span.phase in {"model_load", "compute"}]
-    assert [span.phase for span in inner] == ["model_load", "compute"] * 2
-    assert all(
-        first.end_monotonic_s <= second.start_monotonic_s for first, second in pairwise(spans)
-    )
-    for build, compute, call in zip(inner[::2], inner[1::2], result.of(Call), strict=True):
-        assert call.build_s <= build.wall_s
-        assert call.wall_s <= compute.wall_s
-
-
-@pytest.mark.slow
-def test_more_calls_leave_the_labels_of_one(run, tmp_path):
-    once = run().outputs
-    assert run(calls=2, build_each_call=True).outputs[0] == once[0]
 
 
 @pytest.mark.slow
@@ -204,9 +182,3 @@ def test_builds_and_calls_end_when_the_gpu_has_done_their_work_and_the_most_held
     assert [call.build_s for call in task.of(Call)] == [BUILD_S, None, None]
     assert [call.wall_s for call in task.of(Call)] == [CALL_S] * 3
     assert task.gpu_own_peak_bytes == 30
-
-
-def test_a_model_that_is_built_anew_replaces_the_one_before(gpu):
-    task = segmented(gpu, build_each_call=True)
-    assert [call.build_s for call in task.of(Call)] == [BUILD_S] * 3
-    assert len(gpu.models) == 3

@@ -100,10 +100,3 @@ def test_real_nuclei_raise_no_doubt_but_five_times_as_large_do(bench, tmp_path, 
     large = nuclei[100:144, 100:144].repeat(5, axis=0).repeat(5, axis=1)
     tifffile.imwrite(tmp_path / "large.tif", large)
     assert "bright-outside" in warned(bench, tmp_path / "large.tif")
-
-
-@pytest.mark.usefixtures("kept_model")
-def test_noise_without_any_cell_is_said_to_have_none(bench, tmp_path):
-    noise = np.random.default_rng(0).normal(100, 10, (96, 96)).astype(np.float32)
-    tifffile.imwrite(tmp_path / "noise.tif", noise)
-    assert "no-objects" in warned(bench, tmp_path / "noise.tif")

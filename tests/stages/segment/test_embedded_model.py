@@ -1,6 +1,5 @@
 import pytest
 import tifffile
-import torch
 
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.segment.models import find_size_weights
@@ -48,6 +47,15 @@ def test_its_score_on_real_nuclei_is_the_recorded_one(segmenter, training, share
     assert found == pytest.approx(recorded, abs=0.03)
 
 
+def test_no_held_out_movie_was_or_can_be_trained_on(training):
+    plan = training.plan
+    trained = {movie.seed for movie in training_movies(plan.movies, plan.seed)}
+    assert len(trained) == plan.movies
+    assert max(trained) < HELD_OUT_SEED <= min(training.held_out_seeds.values())
+    with pytest.raises(ValueError, match="held out"):
+        training_movies(2, HELD_OUT_SEED - 1)
+
+
 @pytest.mark.slow
 def test_one_tile_over_a_whole_frame_is_as_right_as_tiles_of_its_training(segmenter, shared_data):
     folder = shared_data / "stardist-nuclei"
@@ -58,17 +66,3 @@ def test_one_tile_over_a_whole_frame_is_as_right_as_tiles_of_its_training(segmen
     precision, of_one = (match_cells(true, labels).average_precision for labels in (found, by_one))
     assert of_one == pytest.approx(precision, abs=0.02)
     assert match_cells(found, by_one).average_precision >= 0.97
-
-
-def test_no_held_out_movie_was_or_can_be_trained_on(training):
-    plan = training.plan
-    trained = {movie.seed for movie in training_movies(plan.movies, plan.seed)}
-    assert len(trained) == plan.movies
-    assert max(trained) < HELD_OUT_SEED <= min(training.held_out_seeds.values())
-    with pytest.raises(ValueError, match="held out"):
-        training_movies(2, HELD_OUT_SEED - 1)
-
-
-def test_torch_got_the_threads_of_the_task(segmenter):
-    assert torch.get_num_threads() == 1
-    assert torch.are_deterministic_algorithms_enabled()

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pyscale_stages.errors import BadInput, MissingPart
-from pyscale_stages.segment import models, params
+from pyscale_stages.segment import models
 from pyscale_stages.segment.models import cellpose_of_state, read_state
 from pyscale_stages.segment.networks import Cellpose3Segmenter, build_net, widths_of
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
@@ -32,21 +32,6 @@ def test_a_model_is_a_path_or_a_name_in_cellposes_folder_by_setting_or_in_the_ho
     assert models.find_weights("cpsam") == files[2]
 
 
-@pytest.mark.parametrize(
-    "found",
-    [
-        {"return_value": "2.3.2"},
-        {"return_value": "5.0"},
-        {"side_effect": PackageNotFoundError("cellpose")},
-    ],
-    ids=["older", "newer", "none"],
-)
-def test_a_cellpose_that_no_adapter_knows_or_none_is_missing(found, monkeypatch):
-    monkeypatch.setattr(models, "version", Mock(**found))
-    with refused(MissingPart):
-        models.installed_cellpose()
-
-
 def test_under_cellpose_4_the_embedded_model_other_tiles_and_an_estimate_are_refused(
     monkeypatch, tmp_path
 ):
@@ -63,15 +48,6 @@ def test_under_cellpose_4_the_embedded_model_other_tiles_and_an_estimate_are_ref
         models.find_model(own.model_copy(update={"estimate_diameter": False, "tile_px": 256}))
 
 
-def test_an_image_is_given_the_size_model_where_it_is_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setenv(models.MODEL_FOLDER_VARIABLE, str(tmp_path))
-    given = models.surroundings(SegmentParams(model="cyto3"))
-    assert given.files == (tmp_path / "cyto3",)
-    asked = models.surroundings(SegmentParams(model="cyto3", estimate_diameter=True))
-    assert asked.files == (tmp_path / "cyto3", tmp_path / "size_cyto3.npy")
-    assert asked.variables == given.variables == {models.MODEL_FOLDER_VARIABLE: str(tmp_path)}
-
-
 @pytest.mark.parametrize("widths", [[2, 8, 16, 24], [2, 4, 8, 16, 256]])
 def test_a_network_of_any_width_is_rebuilt_from_its_weights(widths, tmp_path):
     net = build_net(widths)
@@ -83,31 +59,6 @@ def test_a_network_of_any_width_is_rebuilt_from_its_weights(widths, tmp_path):
     loaded = segmenter.model.net.state_dict()
     for name, value in net.state_dict().items():
         torch.testing.assert_close(loaded[name], value)
-
-
-def test_half_precision_weights_are_read_and_those_with_a_layer_missing_refused(tmp_path):
-    net = build_net([2, 4, 8]).half()
-    net.save_model(tmp_path / "net.pt")
-    segmenter = Cellpose3Segmenter(tmp_path / "net.pt", torch.device("cpu"))
-    assert next(segmenter.model.net.parameters()).dtype == torch.float32
-    state = build_net([2, 4, 8]).state_dict()
-    del state["output.2.bias"]
-    torch.save(state, tmp_path / "net.pt")
-    with refused(BadInput):
-        Cellpose3Segmenter(tmp_path / "net.pt", torch.device("cpu"))
-
-
-def test_a_wheels_own_file_comes_first_and_an_absent_one_says_how_to_get_it(tmp_path, monkeypatch):
-    folders = (tmp_path / "wheel", tmp_path / "checkout")
-    for folder in folders:
-        folder.mkdir()
-        (folder / "net.pt").write_bytes(b"weights")
-    monkeypatch.setattr(params, "MODEL_FOLDERS", folders)
-    for folder in folders:
-        assert params.embedded_model("net") == folder / "net.pt"
-        (folder / "net.pt").unlink()
-    with refused(MissingPart):
-        params.embedded_model("net")
 
 
 IMPORTS = """
@@ -143,3 +94,30 @@ def test_the_second_import_of_cellpose_compiles_nothing_and_none_loads_matplotli
     first, second = imported(tmp_path), imported(tmp_path)
     assert all(misses for _, misses in first.values())
     assert second == {name: [1, 0] for name in first}
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"return_value": "2.3.2"},
+        {"return_value": "5.0"},
+        {"side_effect": PackageNotFoundError("cellpose")},
+    ],
+    ids=["older", "newer", "none"],
+)
+def test_a_cellpose_that_no_adapter_knows_or_none_is_missing(found, monkeypatch):
+    monkeypatch.setattr(models, "version", Mock(**found))
+    with refused(MissingPart):
+        models.installed_cellpose()
+
+
+def test_half_precision_weights_are_read_and_those_with_a_layer_missing_refused(tmp_path):
+    net = build_net([2, 4, 8]).half()
+    net.save_model(tmp_path / "net.pt")
+    segmenter = Cellpose3Segmenter(tmp_path / "net.pt", torch.device("cpu"))
+    assert next(segmenter.model.net.parameters()).dtype == torch.float32
+    state = build_net([2, 4, 8]).state_dict()
+    del state["output.2.bias"]
+    torch.save(state, tmp_path / "net.pt")
+    with refused(BadInput):
+        Cellpose3Segmenter(tmp_path / "net.pt", torch.device("cpu"))

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 from pyscale_stages import timing
-from pyscale_stages.errors import MissingPart
 from pyscale_stages.movie import Movie
-from pyscale_stages.segment import parts
 from pyscale_stages.segment.params import SegmentParams
-from pyscale_stages.segment.parts import HOOKS, PARTS, SIZE_HOOK, Hook, timed_parts
-from pyscale_stages.timing import NestedTimes
-from refusals import refused
+from pyscale_stages.segment.parts import HOOKS, PARTS, SIZE_HOOK, timed_parts
 
 
 @pytest.fixture
@@ -36,17 +32,6 @@ def now_in_place(hooks):
     return [attrgetter(hook.function)(import_module(hook.module)) for hook in hooks]
 
 
-def test_the_rest_of_a_part_can_belong_to_another(clock):
-    times = NestedTimes(("prepare", "network", "stitch"), nothing_to_wait_for)
-    with times.timed("prepare"):
-        clock.now_s += 1
-        with times.timed("network"):
-            clock.now_s += 10
-        times.go_on_as("stitch")
-        clock.now_s += 2
-    assert times.seconds == {"prepare": 1, "network": 10, "stitch": 2}
-
-
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook.where)
 def test_cellpose_calls_each_function_where_it_is_hooked(hook, segmenter, frame):
     with timed_parts((hook,), nothing_to_wait_for) as times:
@@ -67,44 +52,3 @@ def test_hooks_change_no_label_and_cellpose_is_as_it_was_after_a_call(segmenter,
     assert {part for part, seconds in times.seconds.items() if seconds > 0} == {
         part for part in PARTS if part != "diameter"
     }
-
-
-def test_cellpose_is_as_it_was_after_a_failure(segmenter, frame, monkeypatch):
-    before = now_in_place(HOOKS)
-    monkeypatch.setattr(segmenter.model, "net", None)
-    with pytest.raises(AttributeError), timed_parts(HOOKS, nothing_to_wait_for):
-        segmenter.segment(frame, SegmentParams())
-    assert now_in_place(HOOKS) == before
-
-
-def test_a_function_that_cellpose_lacks_is_named_and_nothing_stays_hooked():
-    before = now_in_place(HOOKS)
-    renamed = Hook("network", "cellpose.core", "_forwards")
-    with (
-        refused(MissingPart),
-        timed_parts((*HOOKS, renamed), nothing_to_wait_for),
-    ):
-        pass
-    assert now_in_place(HOOKS) == before
-
-
-def test_what_the_estimate_of_the_diameter_calls_belongs_to_it(clock, monkeypatch):
-    def lasts(seconds, *inside):
-        def work():
-            clock.now_s += seconds
-            for call in inside:
-                call()
-
-        return work
-
-    def network_as_it_is_then():
-        module.network()
-
-    module = SimpleNamespace(network=lasts(10))
-    module.estimate = lasts(1, network_as_it_is_then, lasts(2))
-    monkeypatch.setattr(parts, "import_module", lambda _name: module)
-    hooks = (Hook("network", "m", "network", then="stitch"), Hook("diameter", "m", "estimate"))
-    with timed_parts(hooks, nothing_to_wait_for) as times:
-        module.estimate()
-        module.network()
-    assert times.seconds == {"network": 10, "stitch": 0, "diameter": 13}

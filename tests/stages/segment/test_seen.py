@@ -5,27 +5,9 @@ import tifffile
 from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.segment.labels import LABELS_FILE
-from pyscale_stages.segment.stage import limits_of
 from pyscale_stages.validarea import VALID_FILE
 
-RAMP = np.arange(10_000, dtype=np.uint16).reshape(100, 100)
 UNSEEN_PX = 20
-
-
-def unseen(*rows):
-    seen = np.ones(RAMP.shape, np.uint8)
-    seen[list(rows)] = 0
-    return seen
-
-
-@pytest.mark.parametrize("seen", [unseen(), unseen(*range(100))])
-def test_a_frame_that_was_seen_whole_or_not_at_all_keeps_its_own_limits(seen):
-    assert limits_of(RAMP, seen) is None
-
-
-def test_limits_are_percentiles_of_what_was_seen_and_one_value_has_none():
-    assert limits_of(RAMP, unseen(*range(50))) == pytest.approx((5050, 9949), abs=1)
-    assert limits_of(np.full_like(RAMP, 7), unseen(0)) is None
 
 
 @pytest.fixture

@@ -32,14 +32,6 @@ def test_the_embedded_model_has_a_size_model_and_one_of_cellpose_4_none():
         find_size_weights("cpsam")
 
 
-def test_a_published_model_has_its_own_in_the_model_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv(MODEL_FOLDER_VARIABLE, str(tmp_path))
-    with refused(MissingPart):
-        find_size_weights("cyto3")
-    (tmp_path / "size_cyto3.npy").touch()
-    assert find_size_weights("cyto3") == tmp_path / "size_cyto3.npy"
-
-
 def test_weights_by_path_have_theirs_beside_them(tmp_path):
     weights = tmp_path / "mine"
     with refused(MissingPart):
@@ -102,3 +94,11 @@ def test_another_file_or_one_that_lacks_numbers_is_refused_in_a_sentence(name, c
         np.save(path, content)
     with refused(BadInput):
         read_size_weights(path)
+
+
+def test_a_published_model_has_its_own_in_the_model_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv(MODEL_FOLDER_VARIABLE, str(tmp_path))
+    with refused(MissingPart):
+        find_size_weights("cyto3")
+    (tmp_path / "size_cyto3.npy").touch()
+    assert find_size_weights("cyto3") == tmp_path / "size_cyto3.npy"

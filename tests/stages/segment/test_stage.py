@@ -43,14 +43,3 @@ def test_the_record_counts_frames_and_cells_and_names_the_weights(segmented):
     assert result.counters.objects == sum(int(frame.max()) for frame in labels_in(folder))
     assert result.versions["weights_sha256"] == sha256_of(embedded_model("pyscale-tiny"))
     assert result.versions["cellpose"].startswith("3.")
-
-
-def test_the_second_channel_has_other_cells(frames, movie, bench):
-    second = bench.done("run", frames, frames=(0, 1), channel=1)
-    assert bench.quality(second, movie / "truth" / "camera")["ap_iou50"] > 0.8
-
-
-def test_a_frame_without_cells_has_no_labels(bench, movie_of):
-    labels = labels_in(bench.done("run", movie_of(np.full((2, 40, 50), 100, np.uint16))))
-    assert labels.shape == (2, 40, 50)
-    assert not labels.any()

@@ -1,5 +1,3 @@
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
@@ -33,20 +31,6 @@ def test_the_number_of_cells_follows_the_density_profile(profile, division_rate)
     for cell_type in (0, 1):
         seen = np.array([in_field(cells, params, cell_type) for cells in states])
         assert np.mean(seen / expected) == pytest.approx(params.cells, rel=0.15)
-
-
-def test_cells_move_at_the_asked_speed_where_nobody_pushes():
-    alone = SynthParams(
-        frames=200, height_px=2000, width_px=2000, cells=40, cell_types=1, radius_px=5,
-        speed_px=3.0, division_rate=0,
-    )  # fmt: skip
-    states = list(simulate(alone))
-    steps = [
-        np.hypot(b["y_px"] - a["y_px"], b["x_px"] - a["x_px"])
-        for a, b in pairwise(states)
-        if np.array_equal(a["track_id"], b["track_id"])
-    ]
-    assert np.sqrt(np.mean(np.square(steps))) == pytest.approx(3.0, rel=0.05)
 
 
 def test_track_ids_are_never_used_twice():

@@ -2,12 +2,8 @@ from collections import Counter
 
 import numpy as np
 import polars as pl
-import pytest
 import tifffile
 from scipy import ndimage
-
-from atleastone import some
-from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
 
 
 def labels_of(truth):
@@ -59,20 +55,6 @@ def test_tracks_are_the_centroids_of_the_label_images(any_truth):
     assert rows == len(table) == len(table.unique(["track_id", "frame"]))
 
 
-def test_a_track_stays_in_one_channel_and_moves_in_small_steps(any_truth):
-    table = pl.read_parquet(any_truth / "tracks.parquet")
-    assert table.group_by("track_id").agg(pl.col("channel").n_unique())["channel"].max() == 1
-    steps = table.sort("track_id", "frame").with_columns(
-        again=pl.col("frame").diff().over("track_id") == 1,
-        step=(pl.col("y_px").diff() ** 2 + pl.col("x_px").diff() ** 2).sqrt().over("track_id"),
-    )
-    moved = steps.filter(pl.col("again"))["step"]
-    assert len(moved) > 200
-    # Mean speed 1.5 px; pushing neighbours and drift add to it, but no cell jumps over another.
-    assert 0.5 < float(moved.median()) < 4
-    assert float(moved.max()) < 14
-
-
 def test_divisions_keep_the_mother(any_truth):
     table = pl.read_parquet(any_truth / "tracks.parquet")
     assert table.group_by("track_id").agg(pl.col("parent_id").n_unique())["parent_id"].max() == 1
@@ -116,46 +98,3 @@ def test_drift_is_the_shift_between_the_two_coordinate_systems(any_movie):
         assert float(error.abs().max()) < 0.6
         assert float(error.std()) < 0.12
         assert abs(float(error.mean())) < 0.01
-
-
-def test_both_coordinate_systems_are_one_in_frame_0_and_without_drift(any_movie, tmp_path):
-    both = (labels_of(any_movie / "truth" / name) for name in ("camera", "specimen"))
-    for camera, specimen in some(zip(*both, strict=True)):
-        np.testing.assert_array_equal(camera[0], specimen[0])
-        assert not np.array_equal(camera[-1], specimen[-1])
-    params = SynthParams(frames=3, height_px=80, width_px=80, cells=8, radius_px=6, max_drift_px=0)
-    truth = write_synthetic_movie(tmp_path / "m", params) / "truth"
-    for file in some((truth / "specimen").iterdir()):
-        assert file.read_bytes() == (truth / "camera" / file.name).read_bytes()
-
-
-def test_the_movie_shows_light_where_the_camera_labels_are(any_movie):
-    movie = tifffile.imread(any_movie / "movie.ome.tif")
-    for channel, labels in some(enumerate(labels_of(any_movie / "truth" / "camera"))):
-        images = movie[:, channel] if movie.ndim == 4 else movie
-        for image, label in some(zip(images, labels, strict=True)):
-            away = ndimage.binary_dilation(label > 0, iterations=3)
-            assert np.median(image[label > 0]) > 2 * np.median(image[~away])
-            # Counts above the offset follow the cells, not their place before the drift.
-            assert np.corrcoef(image.ravel(), (label > 0).ravel())[0, 1] > 0.75
-
-
-def test_clean_frames_are_the_movie_without_its_noise(two_types):
-    movie = tifffile.imread(two_types / "movie.ome.tif").astype(float)
-    truth = two_types / "truth" / "camera"
-    table = pl.read_parquet(truth / "noise.parquet").sort("channel", "frame")
-    assert table.columns == ["channel", "frame", "noise_rms_counts"]
-    for channel in (0, 1):
-        clean = tifffile.imread(truth / f"clean_ch{channel}.ome.tif")
-        assert clean.dtype == np.uint16
-        noise = movie[:, channel] - clean
-        assert abs(noise.mean()) < 0.1
-        told = table.filter(pl.col("channel") == channel)
-        assert told["frame"].to_list() == list(range(len(movie)))
-        assert told["noise_rms_counts"].to_numpy() == pytest.approx(
-            noise.std(axis=(1, 2)), rel=1e-3
-        )
-        # Photon noise: the variance grows by the gain of 2 counts.
-        bright = clean > np.quantile(clean, 0.95)
-        grown = noise[bright].var() / clean[bright].mean()
-        assert 1.2 < grown < 2.5

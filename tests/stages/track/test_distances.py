@@ -4,8 +4,6 @@ import math
 import numpy as np
 import pytest
 
-from pyscale_stages.track.distances import median_diameter_px
-
 DIAMETER_PX = 2 * math.sqrt(25 / math.pi)
 """Of the cells of 5 x 5 px that `label_movie` draws."""
 GIVEN = {"max_distance_px": 7, "gap_distance_px": 8, "splitting_distance_px": 9}
@@ -13,12 +11,6 @@ GIVEN = {"max_distance_px": 7, "gap_distance_px": 8, "splitting_distance_px": 9}
 
 def distances(folder):
     return json.loads((folder / "distances.json").read_text())
-
-
-def test_the_diameter_is_the_median_over_cells_and_not_over_pixels():
-    labels = np.zeros((20, 40), dtype=np.uint32)
-    labels[:2, :2], labels[4:8, :4], labels[:, 20:] = 4_000_000_000, 2, 9
-    assert median_diameter_px(labels) == pytest.approx(2 * math.sqrt(16 / math.pi))
 
 
 @pytest.mark.parametrize(

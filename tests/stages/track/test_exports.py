@@ -109,14 +109,6 @@ def test_trackmates_document_holds_all_spots_and_links_of_families(tracked, labe
     assert (image.attrib["filename"], image.attrib["nframes"]) == (strange.name, "4")
 
 
-@pytest.mark.parametrize("form", ["csv", "trackmate"])
-def test_cells_without_a_link_are_exported_too(form, label_movie, bench, tmp_path):
-    one = bench.done("run", label_movie([[(20, 20)], []]), output="one")
-    assert export(one, form, tmp_path / "out") == 0
-    (written,) = (tmp_path / "out").iterdir()
-    assert "20.0" in written.read_text()
-
-
 def test_what_cannot_be_exported_is_said_in_one_sentence(tracked, labels, bench, tmp_path, capsys):
     (window,) = bench.windows(labels, (0, 2))
     other = tmp_path / "other.ome.tif"

@@ -9,9 +9,8 @@ from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.measure import cgroups
 from pyscale_stages.movie import Movie
 from pyscale_stages.track import linking
-from pyscale_stages.track.detections import Detections, detect, joined
 from pyscale_stages.track.distances import Distances, distances_of
-from pyscale_stages.track.lineage import tracks_of
+from pyscale_stages.track.lineage import Detections, detect, joined, tracks_of
 from pyscale_stages.track.linking import link_by_laptrack, refuse_beyond_memory
 from pyscale_stages.track.params import TrackParams
 from refusals import refused
@@ -41,18 +40,6 @@ def test_cells_that_move_keep_their_tracks_and_one_that_jumps_beyond_the_limit_b
     assert track_ids(cells, 2, replace(NEAR, max_distance_px=17)) == [1, 1]
 
 
-@pytest.mark.parametrize(("lost_frames", "gap_frames"), [(1, 2), (4, 5)])
-def test_a_lost_cell_is_found_again_within_the_gap(lost_frames, gap_frames):
-    back = lost_frames + 2
-    cells = [(0, 10.0, 10.0), (1, 10.0, 11.0), (back, 10.0, 14.0)]
-    # Other cells keep moving, as in any movie.
-    cells += [(t, 80.0, 20.0 + t) for t in range(back + 1)]
-    closed = track_ids(cells, back + 1, gap_frames=gap_frames)
-    assert closed[0] == closed[-2]
-    left_open = track_ids(cells, back + 1, gap_frames=gap_frames - 1)
-    assert left_open[0] != left_open[-2]
-
-
 @pytest.mark.parametrize(
     ("splitting", "farthest_px", "splits"),
     [(True, 8, [[1, 2], [1, 3]]), (True, 3, []), (False, 8, [])],
@@ -68,20 +55,6 @@ def test_a_division_is_followed_where_splitting_is_on_as_far_as_its_own_limit(
         found, link_by_laptrack(found, 0, 6, TrackParams(splitting=splitting), distances)
     )
     assert tracks.splits.tolist() == splits
-
-
-@pytest.mark.parametrize("gap_frames", [1, 2])
-def test_a_move_is_no_division_with_one_daughter(gap_frames):
-    cells = [(0, 10.0, 10.0), (1, 10.0, 16.0)]
-    assert track_ids(cells, 2, Distances(5, 5, 9), gap_frames=gap_frames) == [1, 2]
-
-
-@pytest.mark.parametrize("frames_with_cells", [[0], [3], [0, 6], [2, 3, 6]])
-def test_frames_without_cells_are_no_obstacle(frames_with_cells):
-    cells = [(t, 10.0, 10.0 + t) for t in frames_with_cells]
-    ids = track_ids(cells, 7, splitting=True)
-    expected = {1: [1], 2: [1, 2], 3: [1, 1, 2]}[len(cells)]
-    assert ids == expected
 
 
 def test_what_happens_elsewhere_in_the_window_changes_no_link():
@@ -156,9 +129,3 @@ def test_links_of_a_real_movie_are_laptracks(hela_labels, gap_frames):
     links = assert_same_links(cells, 0, 92, params, distances_of(labels, params))
     assert len(links) > 8000
     assert (np.bincount(links[:, 0]) == 2).sum() > 50
-
-
-def test_cells_in_one_place_are_no_obstacle():
-    params, near = TrackParams(), Distances(5, 5, 5)
-    still = Detections(np.arange(3), np.ones(3, np.int64), np.zeros(3), np.zeros(3))
-    assert linking.link_sparsely(still, params, near).tolist() == [[0, 1], [1, 2]]

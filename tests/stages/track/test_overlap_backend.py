@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyscale_stages.track.detections import detect, joined
-from pyscale_stages.track.lineage import tracks_of
+from pyscale_stages.track.lineage import detect, joined, tracks_of
 from pyscale_stages.track.overlap_backend import OverlapLinker
 from pyscale_stages.track.params import TrackParams
 

@@ -16,7 +16,6 @@ import time
 import zipfile
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -24,26 +23,12 @@ from pyscale_stages.contract import TaskResult
 from pyscale_stages.errors import MissingPart, ResourceExhausted
 from pyscale_stages.measure.cgroups import Limits
 from pyscale_stages.track import jvm
-from pyscale_stages.track.detections import Detections
-from pyscale_stages.track.distances import Distances
-from pyscale_stages.track.params import TrackParams
-from pyscale_stages.track.trackmate_backend import (
-    links_of_edges,
-    tracker_settings,
-)
 from refusals import refused
 
-NEAR = Distances(15.0, 15.0, 15.0)
 PATIENCE_S = 480.0
 SOON_S = 240.0
 """Less than a network takes that is asked for each jar in vain; a busy machine takes long, too."""
 JAVA_SOURCES = Path(__file__).with_name("trackmate_standin")
-
-
-@pytest.fixture
-def unlimited(monkeypatch):
-    nothing = Limits(version="none", memory_bytes=None, cpus=None)
-    monkeypatch.setattr(jvm, "limits", lambda: nothing)
 
 
 @pytest.fixture
@@ -82,38 +67,6 @@ def stage_arguments(labels, tmp_path, **params):
     options["result"] = tmp_path / "result.json"
     line = ["-m", "pyscale_stages", "track", "run"]
     return line + [text for name, path in options.items() for text in (f"--{name}", str(path))]
-
-
-def test_gaps_and_divisions_can_be_switched_off():
-    off = tracker_settings(TrackParams(gap_frames=1, splitting=False), NEAR)
-    assert (off["ALLOW_GAP_CLOSING"], off["ALLOW_TRACK_SPLITTING"]) == (False, False)
-
-
-@pytest.mark.slow
-def test_java_has_the_heap_and_the_threads_that_it_is_given_and_no_screen():
-    program = """
-import json
-from pyscale_stages.track import jvm
-jvm.configure(from_maven=False, threads=1, heap_mib=128)
-jvm.java_map({})
-from scyjava import jimport
-runtime = jimport("java.lang.Runtime").getRuntime()
-headless = str(jimport("java.lang.System").getProperty("java.awt.headless"))
-print(json.dumps([int(runtime.maxMemory()) >> 20, int(runtime.availableProcessors()), headless]))
-"""
-    done = in_new_process("-c", program)
-    assert done.returncode == 0, done.stderr
-    heap_mib, *others = json.loads(done.stdout)
-    # A collector may keep a survivor space of the heap to itself.
-    assert 96 <= heap_mib <= 128
-    assert others == [1, "true"]
-
-
-def test_edges_become_links_in_the_direction_of_time():
-    frame = np.array([0, 0, 1, 3])
-    cells = Detections(frame, np.array([1, 2, 1, 1]), np.zeros(4), np.zeros(4))
-    assert links_of_edges([(3, 2), (1, 2)], cells).tolist() == [[1, 2], [2, 3]]
-    assert links_of_edges([], cells).shape == (0, 2)
 
 
 @pytest.mark.slow
@@ -167,8 +120,8 @@ def for_java_21(content):
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("Model", for_java_21, "these jars of TrackMate need Java 21, but Java 17"),
-        ("SpotCollection", None, "its jars lack fiji.plugin.trackmate.SpotCollection"),
+        ("Model", for_java_21, "cannot be loaded by Java 17"),
+        ("SpotCollection", None, "fiji/plugin/trackmate/SpotCollection"),
     ],
 )
 def test_jars_that_java_cannot_load_are_a_missing_part(
@@ -248,6 +201,32 @@ def test_the_heap_follows_the_job_or_its_control_group_and_not_the_node(
     monkeypatch.setattr(jvm, "limits", lambda: group)
     assert jvm.fitting_heap_mib(None, environment) == heap_mib
     assert jvm.fitting_heap_mib(64, environment) == 64
+
+
+@pytest.fixture
+def unlimited(monkeypatch):
+    nothing = Limits(version="none", memory_bytes=None, cpus=None)
+    monkeypatch.setattr(jvm, "limits", lambda: nothing)
+
+
+@pytest.mark.slow
+def test_java_has_the_heap_and_the_threads_that_it_is_given_and_no_screen():
+    program = """
+import json
+from pyscale_stages.track import jvm
+jvm.configure(from_maven=False, threads=1, heap_mib=128)
+jvm.java_map({})
+from scyjava import jimport
+runtime = jimport("java.lang.Runtime").getRuntime()
+headless = str(jimport("java.lang.System").getProperty("java.awt.headless"))
+print(json.dumps([int(runtime.maxMemory()) >> 20, int(runtime.availableProcessors()), headless]))
+"""
+    done = in_new_process("-c", program)
+    assert done.returncode == 0, done.stderr
+    heap_mib, *others = json.loads(done.stdout)
+    # A collector may keep a survivor space of the heap to itself.
+    assert 96 <= heap_mib <= 128
+    assert others == [1, "true"]
 
 
 def test_a_heap_larger_than_the_job_is_refused(unlimited):

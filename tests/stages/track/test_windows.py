@@ -7,8 +7,7 @@ import pytest
 
 from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_movie
-from pyscale_stages.track.detections import Detections
-from pyscale_stages.track.lineage import Stitched, without_forks
+from pyscale_stages.track.lineage import Detections, Stitched, without_forks
 from pyscale_stages.windows import read_window
 from stagetasks import Bench
 
