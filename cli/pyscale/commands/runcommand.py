@@ -22,7 +22,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "data": option("NAME|PATH", "Dataset (see pyscale data list), or path of a movie."),
         "truth": option(
             "PATH",
-            "Truth of the movie: a Cell Tracking Challenge folder, or label images.",
+            "Truth of the movie: a Cell Tracking Challenge folder, label images, or TrackMate XML.",
         ),
         "only": option("STAGE", "Measure this stage alone; repeatable."),
         "grid": option("AXIS=V1,V2", "Values of one axis of the suite's grid; repeatable."),
