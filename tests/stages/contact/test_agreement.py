@@ -34,6 +34,16 @@ def test_an_offset_of_frames_between_windows_or_of_labels_is_found(measured):
     assert agreement.details["pair_recall"] == 0
 
 
+def test_one_pixel_less_of_contact_is_found(measured):
+    less = three_cells()
+    less[4, 4] = 0
+    agreement = agreement_of(measured(three_cells()), measured(less), identical=False)
+    assert not agreement.same
+    assert agreement.details["pair_precision"] == agreement.details["pair_recall"] == 1
+    assert agreement.details["same_contacts"] == 0
+    assert agreement.details["same_cells"] == pytest.approx(2 / 4)
+
+
 @pytest.mark.parametrize(
     ("shift_px", "label", "score"),
     [(0.01, None, 0), (0.01, 9, 2 / 4), (0.0005, None, 1)],

@@ -45,6 +45,14 @@ def device(info):
     return SimpleNamespace(name="a device", info=f"(OpenCL) a device\n\t{info}\n")
 
 
+def test_cuda_means_the_first_device_that_nvidia_made():
+    other = device("Vendor:                      Advanced Micro Devices, Inc.")
+    nvidia = device("Vendor:                      NVIDIA Corporation")
+    assert first_of_kind("cuda", [other, nvidia]) is nvidia
+    with refused(MissingPart):
+        first_of_kind("cuda", [other])
+
+
 def test_without_any_opencl_platform_the_stage_says_what_to_install(contact, movie_of, tmp_path):
     nothing = tmp_path / "vendors"
     nothing.mkdir()
@@ -79,11 +87,3 @@ def test_frames_of_more_cells_than_a_matrix_holds_are_measured_by_numpy_and_said
     assert by_numpy.returncode == 0, by_numpy.stderr
     contacts = [(tmp_path / name / "contacts.parquet").read_bytes() for name in ("out", "same")]
     assert contacts[0] == contacts[1]
-
-
-def test_cuda_means_the_first_device_that_nvidia_made():
-    other = device("Vendor:                      Advanced Micro Devices, Inc.")
-    nvidia = device("Vendor:                      NVIDIA Corporation")
-    assert first_of_kind("cuda", [other, nvidia]) is nvidia
-    with refused(MissingPart):
-        first_of_kind("cuda", [other])

@@ -33,6 +33,10 @@ def test_cells_on_a_line_are_neighbours_of_the_next_along_it(direction):
     assert edges_of(*np.outer(places, direction).tolist()) == [(0, 2), (0, 3), (1, 3)]
 
 
+def test_cells_on_a_line_across_the_way_to_the_corner_are_neighbours_of_the_next_too():
+    assert edges_of((103, 97), (98, 102), (99, 101), (100, 100)) == [(0, 3), (1, 2), (2, 3)]
+
+
 def test_ends_of_a_line_with_float_noise_stay_apart_and_coincident_cells_are_neighbours():
     noise = np.array([1e-15, 0, -1e-15, 2e-15, 0])
     edges = edges_of(*zip(10 + noise, [40, 10, 30, 0, 20], strict=True))
@@ -73,3 +77,17 @@ def test_the_nearest_is_the_first_smallest_of_all_distances(points, others):
         index, distance = nearest(own, candidates, same=same)
         assert index.tolist() == all_distances.argmin(axis=1).tolist()
         assert distance.tolist() == all_distances.min(axis=1).tolist()
+
+
+def test_the_first_of_equally_near_cells_is_the_nearest_and_without_any_nothing_is():
+    points = np.array([[0.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
+    index, distance = nearest(points, points, same=True)
+    assert index.tolist() == [1, 0, 0]
+    assert distance.tolist() == [2, 2, 2]
+    points = np.array([[4.0, 4.0]])
+    for index, distance in (
+        nearest(points, points, same=True),
+        nearest(points, np.empty((0, 2)), same=False),
+    ):
+        assert index.tolist() == [-1]
+        assert distance.tolist() == [np.inf]

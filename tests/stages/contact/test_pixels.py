@@ -1,3 +1,4 @@
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pyscale_stages.contact.labels import densify
-from pyscale_stages.contact.pixels import measure
+from pyscale_stages.contact.pixels import capacity_for, fits_sums, measure
 from pyscale_stages.errors import ResourceExhausted
 from refusals import refused
 
@@ -37,6 +38,11 @@ def counted(a, b, steps):
 
 def lengths(contacts, column="contact_px"):
     return {(row["label_a"], row["label_b"]): row[column] for row in contacts.iter_rows(named=True)}
+
+
+@pytest.mark.parametrize(("n_cells", "capacity"), [(0, 256), (254, 256), (255, 512), (4094, 4096)])
+def test_the_capacity_leaves_room_for_background_and_marker(n_cells, capacity):
+    assert capacity_for([densify(np.arange(n_cells + 1).reshape(1, -1))]) == capacity
 
 
 @many
@@ -84,6 +90,26 @@ def test_cells_have_their_area_centroid_and_nearest_cell(measured_by_each, image
         assert away[named] == pytest.approx(nearest, rel=1e-4, abs=1e-5)
 
 
+def test_cells_that_meet_at_a_corner_or_around_the_edge_do_not_touch(measured_by_each):
+    image = np.zeros(SHAPE, np.uint16)
+    image[2:4, 2:4], image[4:6, 4:6] = 3, 8
+    tables = measured_by_each(image)
+    assert tables["contacts"].is_empty()
+    assert tables["cells"]["n_touching"].to_list() == [0, 0]
+    assert tables["neighbours"].rows() == [(0, 0, 3, 0, 8)]
+    image = np.zeros(SHAPE, np.uint16)
+    corners = itertools.product((0, -1), (0, -1))
+    for label, corner in enumerate(corners, 1):
+        image[corner] = label
+    tables = measured_by_each(image)
+    assert tables["contacts"].is_empty()
+    assert tables["cells"]["area_px"].to_list() == [1, 1, 1, 1]
+    assert (
+        measured_by_each(image, image[::-1])["contacts"].select("contact_px", "overlap_px").rows()
+        == [(1, 1)] * 4
+    )
+
+
 def test_frames_without_cells_and_with_very_many_are_measured_the_same_way(measured_by_each):
     tables = measured_by_each(np.zeros(SHAPE, np.uint16))
     full = measured_by_each(np.eye(*SHAPE, dtype=np.uint16))
@@ -101,3 +127,10 @@ def test_a_frame_with_too_many_cells_for_the_device_says_so(opencl):
     types = [densify(np.eye(*SHAPE, dtype=np.uint16))]
     with refused(ResourceExhausted):
         measure(types, 1 << 20)
+
+
+def test_masks_too_large_for_the_devices_sums_are_told_from_cells():
+    mask = np.ones((1600, 1600), np.uint8)
+    assert not fits_sums(densify(mask)).any()
+    cells = np.repeat(np.arange(1, 65, dtype=np.uint8).reshape(8, 8), 200, axis=0)
+    assert fits_sums(densify(np.repeat(cells, 200, axis=1))).all()

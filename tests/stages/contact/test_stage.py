@@ -7,6 +7,7 @@ from polars.testing import assert_frame_equal
 
 from pyscale_stages.contact import labels
 from pyscale_stages.contact.labels import pieces
+from pyscale_stages.contact.tables import COLUMNS, joined
 from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.synth.movie import write_synthetic_movie
@@ -36,6 +37,20 @@ def test_merged_windows_of_two_types_are_the_files_of_one_window(bench, movie_of
     merged = bench.done("merge", *reversed(windows), output="merged")
     for name in (*TABLES, "window.json"):
         assert (merged / name).read_bytes() == (whole / name).read_bytes(), name
+
+
+def test_tables_of_many_rows_are_written_alike_from_one_window_or_many(tmp_path):
+    # Polars writes a row group a chunk once a table is long.
+    n_rows = 300_000
+    columns = {name: np.arange(n_rows) // 7 for name in COLUMNS["contacts"]}
+    rows = pl.DataFrame(columns, schema_overrides=COLUMNS["contacts"])
+    whole = {name: pl.DataFrame(schema=COLUMNS[name]) for name in COLUMNS} | {"contacts": rows}
+    parts = [whole | {"contacts": part} for part in rows.iter_slices(n_rows // 5)]
+    written = []
+    for tables in (whole, joined(parts)):
+        tables["contacts"].write_parquet(tmp_path / "table.parquet")
+        written.append((tmp_path / "table.parquet").read_bytes())
+    assert written[0] == written[1]
 
 
 def test_frames_and_labels_are_those_of_the_movie_and_the_record_counts_them(bench, movie_of):
