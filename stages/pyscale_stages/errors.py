@@ -59,7 +59,7 @@ def as_stage_error(error: BaseException) -> StageError | None:
             "smaller frames"
         )
     full_disk = isinstance(error, OSError) and (
-        error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+        error.errno in {errno.ENOSPC, errno.EDQUOT}
         # So numpy says that it could write a part of an array alone.
         or re.fullmatch(r"\d+ requested and \d+ written", str(error))
     )
@@ -67,8 +67,13 @@ def as_stage_error(error: BaseException) -> StageError | None:
     if full_disk or os.strerror(errno.ENOSPC) in str(error):
         where = getattr(error, "filename", None) or "the output folder"
         return ResourceExhausted(
-            f"the disk of {where} is full, or takes no file so large: free space there and run "
-            "the command again, or write to another disk"
+            f"the disk of {where} is full: free space there and run the command again, or write "
+            "to another disk"
+        )
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        return ResourceExhausted(
+            f"{error.filename or 'a file'} would exceed this shell's limit of file size: raise "
+            "it (`ulimit -f unlimited`), and run the command again"
         )
     return None
 

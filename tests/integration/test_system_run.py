@@ -64,7 +64,7 @@ def test_workers_measure_a_folder_and_leave_it_as_it_was(pyscale, home, disk):
     assert pyscale("resume", run.path.name).code == 0
     assert pyscale("status", run.path.name).code == 0
     advice = pyscale("advise", run.path.name)
-    assert (advice.code, "there is no N to request" in advice.err) == (2, True)
+    assert (advice.code, "no stage was measured over numbers of workers" in advice.err) == (2, True)
 
 
 @pytest.mark.slow
