@@ -93,6 +93,7 @@ def stage_sections(results: Results) -> Iterator[Section]:
             kind="measures",
             title="Measured by stages",
             blocks=(Block(said=said, tables=(measured,)),),
+            short=(measured,),
         )
 
 
@@ -146,15 +147,17 @@ def _where(found: Sequence[Curve], results: Results) -> Section:
             )
         )
     )
-    losses = there(tables.losses(found, results), tables.waiting(found))
+    losses, waiting = tables.losses(found, results), tables.waiting(found)
     return Section(
         kind="where",
         title="Where the time went",
         blocks=(
             Block("What limits each stage", said=tuple(limiting), is_folded=True),
-            Block(folded=losses),
+            Block(folded=there(losses, waiting)),
         ),
         figures=("losses", "timeline"),
+        short=there(tables.shares(found, results), waiting),
+        narrow=5,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table as TerminalTable
@@ -169,6 +170,11 @@ def terminal_table(shown: Table, most: int | None = None) -> TerminalTable:
         for place, line in enumerate(group.lines):
             cells = (Text(cell_text(cell)) for cell in line.cells[: len(columns)])
             table.add_row(Text(group.name if place == 0 else ""), *cells)
+    for own in table.columns[1:]:
+        if own.no_wrap:
+            # rich would shorten the numbers themselves where words have no more to give.
+            texts = (str(text) for text in (own.header, *own.cells))
+            own.min_width = max(cell_len(line) for text in texts for line in text.splitlines())
     return table
 
 

@@ -42,6 +42,16 @@ def test_it_fits_the_terminal_and_names_what_ran(results, width):
         assert how in " ".join(text.split())
 
 
+@pytest.mark.parametrize("width", [80, 120])
+def test_asked_for_more_it_tells_phase_by_phase_where_the_time_went(results, width):
+    text = printed(summary_of(results, verbose=True), width=width, crop=False)
+    assert "…" not in text
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = lines[lines.index("Where the time went") :]
+    assert told[1] == "Shares of the worker-seconds"
+    assert any(line.startswith("register_denoise 1") and "compute" in line for line in told)
+
+
 def test_the_line_to_paste_is_never_broken(thin):
     command = "pyscale run pipeline --data " + "x" * 100
     one = Experiment(code="few-repeats", reason="", workers=(1,), repeats=6, command=command)

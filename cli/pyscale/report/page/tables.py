@@ -32,7 +32,17 @@ from pyscale.report.page.values import (
 from pyscale.report.palette import PARTS
 from pyscale.report.results import Results
 from pyscale.report.sentences import distinct
-from pyscale.wording import ABSENT, INVALID, growth, number, phase, quality, ratio, seconds
+from pyscale.wording import (
+    ABSENT,
+    INVALID,
+    growth,
+    number,
+    percent,
+    phase,
+    quality,
+    ratio,
+    seconds,
+)
 
 OF = CONFIGURATIONS
 MOST_COUNTS = 5
@@ -70,18 +80,8 @@ def choices(found: Sequence[Curve], results: Results) -> Table | None:
 
 def losses(found: Sequence[Curve], results: Results) -> Table | None:
     """Worker-seconds by part; each row sums to N x wall time."""
-    rows, known = [], set()
-    for curve in found:
-        held: dict[int, dict[str, Row]] = {}
-        for part in curve.select(results.losses).to_dicts():
-            held.setdefault(part["workers"], {})[part["part"]] = part
-            if seconds(part["worker_seconds"]) != "0":
-                known.add(part["part"])
-        rows += [
-            (curve.name, row | {"parts": held[row["workers"]]})
-            for row in curve.timed
-            if row["workers"] in held
-        ]
+    rows = [*_with_parts(found, results)]
+    known = {part for _, row in rows for part in _lasting(row)}
     columns: Columns = [
         OF.column("workers", _workers),
         OF.column("worker_seconds", head="N x wall time"),
@@ -89,6 +89,40 @@ def losses(found: Sequence[Curve], results: Results) -> Table | None:
     ]
     caption = "Worker-seconds by phase, in brackets the growth over the baseline"
     return laid_out(caption, rows, columns) if known else None
+
+
+def shares(found: Sequence[Curve], results: Results) -> Table | None:
+    """Parts of the worker-seconds, the largest first, as a terminal has room for them."""
+
+    def largest(row: Row) -> str:
+        parts = _lasting(row)
+        # What rounds to nothing is left out.
+        told = {part: percent(parts[part] / row["worker_seconds"]) for part in parts}
+        ordered = sorted(parts, key=lambda part: parts[part], reverse=True)
+        return ", ".join(f"{phase(part)} {told[part]}" for part in ordered if told[part] != "0 %")
+
+    columns: Columns = [
+        OF.column("workers", _workers),
+        OF.column("worker_seconds", head="N x wall time (s)"),
+        words("Phases", largest),
+    ]
+    return laid_out("Shares of the worker-seconds", _with_parts(found, results), columns)
+
+
+def _with_parts(found: Sequence[Curve], results: Results) -> Iterator[tuple[str, Row]]:
+    for curve in found:
+        held: dict[int, dict[str, Row]] = {}
+        for part in curve.select(results.losses).to_dicts():
+            held.setdefault(part["workers"], {})[part["part"]] = part
+        for row in curve.timed:
+            if row["workers"] in held:
+                yield curve.name, row | {"parts": held[row["workers"]]}
+
+
+def _lasting(row: Row) -> dict[str, float]:
+    """Worker-seconds of the parts that took any time."""
+    parts = {name: part["worker_seconds"] for name, part in row["parts"].items()}
+    return {name: value for name, value in parts.items() if seconds(value) != "0"}
 
 
 def waiting(found: Sequence[Curve]) -> Table | None:
