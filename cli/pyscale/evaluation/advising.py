@@ -28,7 +28,7 @@ from pyscale.settings import load_settings
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.wording import seconds_of
+from pyscale.wording import grouped, listing, seconds_of
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import plural
 
@@ -135,7 +135,8 @@ def _advice(
     wanted: Objective = aim.objective if aim is not None else "knee"
     asked = [one for one in chosen if aim is None or one.objective == wanted]
     if all(choice.workers is None for choice in asked) and aim is not None:
-        told = "; ".join(f"{choice.stage}: {choice.refusal}" for choice in asked)
+        reasons = grouped((choice.refusal, choice.stage) for choice in asked)
+        told = "; ".join(f"{listing(names)}: {reason}" for reason, names in reasons.items())
         raise UserError(f"no N can be given for {wanted} ({told})")
     drawn = curves(table)
     entries = () if plan is None else table["stage"].unique()

@@ -213,3 +213,9 @@ class TestWhatCannotBeUsed:
         answer = advise("--table", times(tmp_path, PUBLISHED), *arguments)
         assert answer.out == ""
         assert_refused(answer)
+
+    def test_a_reason_that_all_stages_share_is_said_once(self, tmp_path, advise):
+        table = PUBLISHED + "track,1,60\ntrack,2,40\ntrack,4,30\ntrack,8,20\n"
+        answer = advise("--table", times(tmp_path, table), "--objective", "soonest")
+        assert answer.code == 2
+        assert "(contact and track: the wait in the queue is not known at N = 1" in answer.err
