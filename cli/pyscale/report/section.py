@@ -123,8 +123,13 @@ def there(*tables: Table | None) -> tuple[Table, ...]:
 
 
 def summary(section: Section) -> Iterator[RenderableType]:
-    """Lay a section out for a terminal: its answers, what to paste, tables and sentences."""
-    yield Text(f"\n{section.title}", "bold")
+    """Lay out what a terminal shows of a section under its title; nothing where that is nothing."""
+    told = [*_told(section)]
+    yield from [Text(f"\n{section.title}", "bold"), *told] if told else ()
+
+
+def _told(section: Section) -> Iterator[RenderableType]:
+    """Answers, what to paste, tables and sentences."""
     for one in section.answered:
         if one.name != section.title:
             yield Text(f"\n{one.name}", "bold")

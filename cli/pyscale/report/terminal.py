@@ -61,7 +61,7 @@ def summary_of(
         style = "bold red" if results.validation.verdict == "wrong" else "bold"
         told = [Text(headline, style), *(Text(f"- {one}") for one in reasons), Text()]
     for one in (*of_kinds, *(stage_sections(results) if verbose else ())):
-        told += summary(one) if one.short or not one.is_empty else ()
+        told += summary(one)
     works = results.context.works
     if not verbose and (with_quality or any(work.asked for work in works.values())):
         # A suite that asks for quality is run to read it, as is one with a truth.
