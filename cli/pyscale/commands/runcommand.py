@@ -106,7 +106,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "dry_run": option(
             None, "Show what would run and cost, and what is missing; only absent data is fetched."
         ),
-        "verbose": option(None, "Also print the table of factors.", "-v", "--verbose"),
+        "verbose": option(None, "Also print the report's tables.", "-v", "--verbose"),
         "emit": option("DIR", "Write batch scripts that need no pyscale; run nothing."),
         "detach": option(None, "Return at once; follow with status."),
         "accept_terms": option(None, "Agree to the dataset's terms."),
@@ -165,7 +165,7 @@ RUN = argument("RUN", "Id, unique start or end of one, latest, or folder.", defa
 REPEATS = option("N", "Trials of each configuration, those that are there too.", default=...)
 DETACH = switch("--detach", OPTIONS["Course of the run"]["detach"].help)
 STRICT = switch("--strict", OPTIONS["Course of the run"]["strict"].help)
-VERBOSE = typer.Option(False, "-v", "--verbose", help="Also print the table of factors.")
+VERBOSE = typer.Option(False, "-v", "--verbose", help="Also print the report's tables.")
 
 
 def resume(
