@@ -198,6 +198,19 @@ def test_independent_copies_tell_what_workers_cost_each_other(succeeds):
     assert table["efficiency"].to_list() == pytest.approx([1.0, one / two], rel=1e-3)
 
 
+def test_a_script_that_knows_no_windows_is_given_a_file_of_its_own(succeeds, home, few):
+    (home / "halved.py").write_text(
+        "import sys, tifffile\n"
+        "frames = tifffile.imread(sys.argv[1])\n"
+        "tifffile.imwrite(sys.argv[2], frames // 2, photometric='minisblack')\n"
+    )
+    told = succeeds("--step", python("halved.py"))
+    assert "own step, halved.py on cut TIFFs" in told.text
+    assert "Outputs: same" in told.text
+    for out in outputs("step"):
+        assert np.array_equal(tifffile.imread(out / "output.tif"), tifffile.imread(few) // 2)
+
+
 def test_tiles_of_an_image_become_one_image_at_every_n(succeeds, home, few):
     example("smooth", home)
     step = python("smooth.py", "{y0}", "{y1}", "{x0}", "{x1}")
@@ -211,6 +224,7 @@ def test_tiles_of_an_image_become_one_image_at_every_n(succeeds, home, few):
 
 WRONG = [
     (*STEP, "--split", "tiles"),
+    ("--step", "true {input} {output} {x0}", "--split", "tiles"),
     ("--step", "no-such {input} {output}"),
     (*STEP, "--runtime", "apptainer"),
     (*STEP, "--split", "none", "--scaling", "weak"),

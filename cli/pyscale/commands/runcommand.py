@@ -49,7 +49,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "step": option(
             "COMMAND",
             "Measure a command of your own in place of a suite, as in 'python segment.py {input} "
-            "{output} --frames {first}:{stop}'.",
+            "{output}'.",
         ),
         "output": option(
             "NAME",

@@ -183,7 +183,7 @@ def _refuse_windows(entry: str, sweep: Sweep, settings: Mapping[str, Any]) -> No
 def _refuse_choice(entry: str, params: StageParams, dataset: Dataset | None) -> None:
     """Raise where something of a movie was chosen that a command opens itself."""
     reading = dataset.reading if dataset else None
-    if reading is None or getattr(params, "window", "") == "file":
+    if reading is None or getattr(params, "is_cut", False):
         return
     chosen = {*reading.given} - {"axes", "pattern"}
     if reading.frames is not None and reading.frames[0] == 0:

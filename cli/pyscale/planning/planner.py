@@ -122,7 +122,7 @@ def _sweep(
         return Sweep.without_frames(suite.data, workers)
     sweep = Sweep(settings["scaling"], workers, dataset.frames, suite.frames_per_worker)
     if not suite.shares_no_frames:
-        sweep.refuse_too_short(dataset.movie.name)
+        sweep.refuse_too_short(dataset.movie.name, suite.unit)
     return sweep
 
 

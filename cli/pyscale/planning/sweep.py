@@ -93,13 +93,14 @@ class Sweep:
             f"N{rest}"
         )
 
-    def refuse_too_short(self, movie: str) -> None:
-        """Raise where some worker would have no frame."""
+    def refuse_too_short(self, movie: str, unit: str = "frames") -> None:
+        """Raise where some worker would have no frame, or whatever is counted of the data."""
         most, each = max(self.workers), self.frames_each or 1
         if most * each > self.frames:
+            more = {"frames": "a longer movie", "tiles": "smaller tiles (tile_px)"}
             raise UserError(
-                f"{most} workers need {plural(each, 'frame')} each, but {movie} has {self.frames}: "
-                "use fewer --workers or a longer movie"
+                f"{most} workers need {plural(each, unit.removesuffix('s'))} each, but {movie} has "
+                f"{self.frames}: use fewer --workers or {more.get(unit, f'more {unit}')}"
             )
 
 

@@ -144,9 +144,12 @@ def left_at(
     if frames is not None:
         found = written_movie(output, frames).n_frames
         if found != frames:
+            remedy = "write one for each of {input}"
+            if not task.params.is_cut:
+                remedy = "use {first} and {stop}, the window that it is to process"
             raise BadInput(
-                f"the command wrote {found} frames to {output.name}, and was given {frames}: use "
-                "{first} and {stop}, the window that it is to process"
+                f"the command wrote {found} frames to {output.name}, and was given {frames}: "
+                f"{remedy}"
             )
     return files
 

@@ -173,7 +173,7 @@ def _of_tiles(task: Task[CommandParams], path: Path, scratch: Path) -> Share:
     calls, reads = [], []
     for tile in tiles[start:stop]:
         source = path
-        if params.window == "file":
+        if params.is_cut:
             source = cut_tile(movie, tile, scratch / tile.name(".ome.tif"))
             reads.append(source)
         output = folder.absolute() / tile.name(Path(params.output_name).suffix)
@@ -185,11 +185,11 @@ def _of_tiles(task: Task[CommandParams], path: Path, scratch: Path) -> Share:
 def _of_frames(task: Task[CommandParams], path: Path, scratch: Path) -> Share:
     whole = task.spec.movie_frames
     reads: tuple[Path, ...] = ()
-    if task.params.window == "file" or whole is None or task.spec.frames is None:
+    if task.params.is_cut or whole is None or task.spec.frames is None:
         movie = task.movie("input")
         whole = movie.n_frames
         start, stop = task.window(movie)
-        if task.params.window == "file":
+        if task.params.is_cut:
             path = cut_frames(movie, (start, stop), scratch / "window.ome.tif")
             reads = (path,)
     else:

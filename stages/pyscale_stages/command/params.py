@@ -114,10 +114,11 @@ class CommandParams(StageParams):
         "an image; or they are the {threads} of one process, or ranks that start at once and meet; "
         "or nothing, and each does all of the work",
     )
-    window: Literal["whole", "file"] = Field(
-        "whole",
+    window: Literal["named", "whole", "file"] = Field(
+        "named",
         description="Whether {input} is the whole movie, or a TIFF that pyscale cuts of the "
-        "window's frames or the tile's region",
+        "window's frames or the tile's region; named: a TIFF unless the command names the window "
+        "or region by itself, as by {first} or {x0}",
     )
     tile_px: int = Field(TILE_PX, ge=16, description="Edge of a tile, where workers share these")
     margin_px: int = Field(
@@ -206,9 +207,10 @@ class CommandParams(StageParams):
             raise ValueError('window = "file" cuts frames, and this step shares files')
         if self.split == "tiles":
             region = {*OF_TILES[:4]}
-            if self.window == "whole" and not region <= named:
+            if self.window != "file" and named & region and not region <= named:
                 raise ValueError(
-                    f'the command never names its region: use {_braced(region)}, or window = "file"'
+                    f"the command names a part of its region: use {_braced(region)}, or none of "
+                    "them for a TIFF of the region"
                 )
             if self.offset is not None:
                 raise ValueError("offset counts frames, and tiles have none: leave it out")
@@ -228,6 +230,15 @@ class CommandParams(StageParams):
         if self.check not in CHECKS:
             _refuse_wrong_words("check", self.check, OF_CHECK, CHECKS)
         return self
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether {input} is a TIFF of the window, as the command would not know which it is."""
+        named = {field for word in self.command for field in fields_of(word)}
+        places = {"frames": {"first", "stop"}, "tiles": {*OF_TILES[:4]}}.get(self.split)
+        if places is None or self.window == "whole":
+            return False
+        return self.window == "file" or not named & places
 
     @property
     def own(self) -> dict[str, Any]:
@@ -306,4 +317,4 @@ def method(params: CommandParams, device: Device) -> Method:  # noqa: ARG001 - t
     words = [word for text in params.command for word in text.split()]
     files = (Path(word) for word in words)
     script = next((f for f in files if f.suffix in SCRIPTS or f.name == SNAKEFILE), Path(words[0]))
-    return Method(name=f"own step, {script.name}")
+    return Method(name=f"own step, {script.name}{' on cut TIFFs' * params.is_cut}")

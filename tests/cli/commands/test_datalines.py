@@ -89,7 +89,7 @@ def test_a_command_that_opens_the_movie_itself_is_given_no_part_of_it(movie, cap
         "pyscale",
         "run",
         "--step",
-        "true {input} {output}",
+        "true {input} {output} {first}",
         "--data",
         movie,
         "--plane",

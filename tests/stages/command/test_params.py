@@ -41,7 +41,7 @@ REGION = "segment {input} {output} {y0} {y1} {x0} {x1}"
         {"check": "judge {other}"},
         {"merge": "join {inputs}"},
         {"merge": "join {inputs} {output} {n}"},
-        TILED | {"command": "a {input} {output}"},
+        TILED | {"command": "a {input} {output} {x0}"},
         TILED | {"command": REGION, "offset": "frame", "output": "a.csv"},
         {"command": REGION},
         TILED | {"split": "frames"},
@@ -52,6 +52,24 @@ def test_what_cannot_be_is_refused_in_a_sentence(keys):
     with pytest.raises(ValidationError) as refused:
         CommandParams(**({"command": GOOD} | keys))
     assert_held(first_problem(refused.value, CommandParams))
+
+
+@pytest.mark.parametrize(
+    ("keys", "is_cut"),
+    [
+        ({"command": "a {input} {output}"}, True),
+        ({"command": "a {input} {output} {frames}"}, True),
+        ({}, False),
+        ({"window": "file"}, True),
+        ({"command": "a {input} {output}", "window": "whole"}, False),
+        (TILED | {"command": "a {input} {output} {tile}"}, True),
+        (TILED | {"command": REGION}, False),
+        ({"command": "a {input} {output}", "split": "none"}, False),
+        ({"command": "a {file} {output}", "split": "files"}, False),
+    ],
+)
+def test_a_command_that_does_not_name_its_window_is_given_a_file_of_it(keys, is_cut):
+    assert CommandParams(**({"command": GOOD} | keys)).is_cut == is_cut
 
 
 @pytest.mark.parametrize(

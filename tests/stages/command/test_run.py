@@ -46,8 +46,8 @@ def test_a_window_is_told_by_its_frames_and_the_script_by_its_checksum(step, mov
     step.refused(COPIES, frames=(2, 5))
 
 
-def test_a_window_can_be_a_file_of_its_own(step, movie, tmp_path):
-    step.done(COPIES, "{input} {output} 0 {frames}", frames=(2, 5), window="file")
+def test_a_window_that_is_not_named_is_a_file_of_its_own(step, movie, tmp_path):
+    step.done(COPIES, "{input} {output} 0 {frames}", frames=(2, 5))
     assert_frames(tmp_path / "out" / "output.tif", tifffile.imread(movie)[2:5])
 
 
@@ -66,7 +66,9 @@ def test_windows_saved_as_colours_are_joined_to_the_movie(step, movie, tmp_path,
 
 def test_colours_of_another_number_than_the_frames_and_too_many_frames_are_refused(step):
     step.refused(PLAIN, "{input} {output} 0 4", frames=(0, 6))
-    step.refused(COPIES, "{input} {output} 0 6", frames=(0, 3), into=step.folder / "all")
+    opened = {"frames": (0, 3), "into": step.folder / "all", "window": "whole"}
+    step.refused(COPIES, "{input} {output} 0 6", **opened)
+    step.refused(COPIES, "{input} {output} 0 2", frames=(0, 3), into=step.folder / "few")
     unnamed = COPIES.replace("frames, photo", "frames[:, None, None], photo")
     step.refused(unnamed, frames=(0, 4), into=step.folder / "unnamed")
 
