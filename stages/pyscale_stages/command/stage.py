@@ -21,6 +21,7 @@ from pyscale_stages.command.environment import NEEDS, versions_of
 from pyscale_stages.command.joining import (
     TILES_FOLDER,
     appended,
+    counted_anew,
     join_frames,
     join_tiles,
     keep_shape,
@@ -72,6 +73,12 @@ def join(task: Task[CommandParams], windows: Sequence[Part]) -> None:
             join_tiles(movies, tiles_of(shape, params.tile_px, params.margin_px), output)
         case "tables":
             write_table(appended(parts, params.offset), output)
+            if params.offset is None and (column := counted_anew(parts)) is not None:
+                task.warn(
+                    f"the column {column} begins anew in the table of each window: `--set "
+                    f"step.offset={column}` adds the window's first frame",
+                    "frames-anew",
+                )
         case "folder":
             for place, _ in joined_files(output, outputs):
                 raise BadInput(

@@ -34,6 +34,14 @@ def test_tables_are_appended_and_frames_counted_on(step, tmp_path, name):
     assert table["size"].to_list() == [1.5, 2.0, 2.5]
 
 
+@pytest.mark.parametrize(
+    ("program", "warned"), [(ROWS, ["frames-anew"]), (ROWS.replace("frame - first", "frame"), [])]
+)
+def test_frames_that_begin_anew_in_each_table_are_warned_of(step, tmp_path, program, warned):
+    joined = step.merged(tmp_path, WINDOWS, program, output="rows.csv")
+    assert [one.code for one in joined.warned] == warned
+
+
 def test_a_command_of_ones_own_joins(step, tmp_path):
     joins = "import sys; open(sys.argv[-1], 'w').write(str(len(sys.argv) - 2))"
     (tmp_path / "join.py").write_text(joins)
