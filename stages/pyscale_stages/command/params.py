@@ -74,6 +74,13 @@ OF_RANKS = ("rank", "ranks")
 """What it may name of processes that start at once: which it is, from 0, and their number."""
 OF_FILES = ("files", "file", "name")
 """What it may name of its share of a folder: a list file, or one file at a time and its stem."""
+OF_SPLITS = {
+    **dict.fromkeys(OF_FRAMES, "frames"),
+    **dict.fromkeys(OF_TILES, "tiles"),
+    **dict.fromkeys(OF_RANKS, "ranks"),
+    **dict.fromkeys(OF_FILES, "files"),
+}
+"""By what is named of a share: how the work must be shared."""
 OF_MERGE = ("inputs", "output", "folder")
 """What a merge of the user's own may name; the first two it must."""
 OF_CHECK = ("reference", "other", "folder")
@@ -183,7 +190,7 @@ class CommandParams(StageParams):
         own = {f"{PARAMS}{name}" for name in self.own}
         of_share = {"files": OF_FILES, "tiles": OF_TILES}.get(self.split, OF_FRAMES)
         of_ranks = OF_RANKS if self.split == "ranks" else ()
-        _refuse_unknown(named, {*OF_ALL, *of_share, *of_ranks, *own})
+        _refuse_unknown(named, {*OF_ALL, *of_share, *of_ranks, *own}, OF_SPLITS)
         for name in sorted(own - named):
             fields = {*type(self).model_fields, *(one.removeprefix(PARAMS) for one in named)}
             raise ValueError(
@@ -295,8 +302,15 @@ def _refuse_wrong_words(
         raise ValueError(f"a {key} of one's own names {_braced(placeholders[:2])}")
 
 
-def _refuse_unknown(named: set[str], known: set[str]) -> None:
+def _refuse_unknown(
+    named: set[str], known: set[str], elsewhere: Mapping[str, str] | None = None
+) -> None:
     for name in sorted(named - known):
+        if elsewhere and name in elsewhere:
+            split = elsewhere[name]
+            raise ValueError(
+                f'{{{name}}} has a value with split = "{split}" alone: add that, or --split {split}'
+            )
         raise ValueError(
             f"unknown placeholder {{{name}}} in the command; {did_you_mean(name, known)}"
         )
