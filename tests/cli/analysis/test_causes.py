@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from atleastone import some
 from pyscale.analysis.causes import limits
-from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from runbuilder import RunBuilder
 
@@ -174,20 +173,6 @@ def test_a_movie_that_grows_with_n_is_no_cause_and_hides_none():
     for cause in ("imbalance", "contention", "work-inflation"):
         (found,) = limits(*tables(cause, scaling="weak"))
         assert main_code(found) == cause
-
-
-def test_the_efficiency_is_that_of_the_table_of_configurations(new_run):
-    builder = new_run().curve(
-        "segment",
-        lambda n, block: {"import": 1.0, "compute": (50.0 + block) / n},
-        (1, 2, 4),
-        merge={"merge": 2.0},
-    )
-    trials = builder.trials
-    rows = configurations(trials).filter(pl.col("workers") > 1)
-    found = limits(trials, builder.workers)
-    assert [limit.efficiency for limit in found] == pytest.approx(rows["efficiency"].to_list())
-    assert [limit.workers for limit in found] == rows["workers"].to_list()
 
 
 def test_a_wait_that_was_not_measured_is_said_and_not_guessed():

@@ -16,7 +16,7 @@ from pyscale.analysis.doubts import (
     is_unstable,
     rounded_to,
 )
-from pyscale.analysis.flags import FLAGS, flags_of_trials, raised, without_invalid
+from pyscale.analysis.flags import FLAGS, flags_of_trials, raised
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
@@ -205,28 +205,6 @@ def test_a_baseline_on_another_machine_is_flagged(new_run):
     assert flags_of(builder, workers=2) == ["mixed-hardware"]
 
 
-def two_stages(new_run):
-    """Stages track and segment at N = 1 and 2; one trial of track at N = 2 disagrees."""
-    builder = new_run()
-    for stage in ("track", "segment"):
-        bad = (stage, 2, 1) if stage == "track" else None
-        builder.curve(
-            stage,
-            lambda n, _: 90.0 / n,
-            blocks=3,
-            agreement=lambda *at, bad=bad, stage=stage: 0.25 if (stage, *at) == bad else 1.0,
-            same=lambda *at, bad=bad, stage=stage: (stage, *at) != bad,
-        )
-    return builder.trials
-
-
-@pytest.mark.parametrize("device", ["cpu", None])
-def test_the_trials_of_an_invalid_configuration_and_no_others_are_left_out(new_run, device):
-    trials = two_stages(new_run).with_columns(device=pl.lit(device, dtype=pl.String))
-    left = without_invalid(trials, configurations(trials))
-    assert left.equals(trials.filter(~((pl.col("stage") == "track") & (pl.col("workers") == 2))))
-
-
 def slowing_down(new_run):
     """Two stages in six blocks of random order; only segment slows down, by 2 % a block."""
     builder = new_run()
@@ -327,17 +305,6 @@ def test_blocks_about_one_moment_have_no_drift():
         )
     )
     assert drifting(moved) == set()
-
-
-def test_trials_that_do_not_count_change_nothing():
-    trials = run(drift=0.2)
-    assert drifting(trials)
-    lost = trials.with_columns(
-        wall_s=pl.lit(None, dtype=pl.Float64),
-        valid=pl.lit(value=False),
-        position=pl.col("position") + 100,
-    )
-    assert drifting(pl.concat([trials, lost])) == drifting(trials)
 
 
 @pytest.mark.parametrize(

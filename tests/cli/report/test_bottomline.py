@@ -10,7 +10,6 @@ from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.context import ReportContext
-from pyscale.report.page.tables import overview
 from pyscale.report.terminal import learned
 from refusals import assert_said
 
@@ -38,14 +37,6 @@ def test_where_start_up_limits_the_speedup_without_it_is_told(full):
     # Of another cause, and of times without phases, nothing is said of it.
     others = of_times(("a", 1, 10.0), ("a", 2, 8.0)).stages
     assert {one.without_start_up for one in others} == {None}
-
-
-def test_of_few_trials_there_is_a_range_and_of_one_trial_nothing(thin):
-    (row, *_) = overview(bottom_line(thin))["rows"]
-    assert row["times"][0]["kind"] == "range"
-    low, between, high = row["times"][0]["ends"]
-    assert float(low.raw) < float(row["times"][0]["time"][0].raw) < float(high.raw)
-    assert between == " to "
 
 
 def test_the_whole_is_the_sum_as_requested():
@@ -143,11 +134,6 @@ def test_the_next_n_says_what_is_gained(walls_s, best, shown_at, limit):
     assert (line.shown and line.shown_at) == shown_at
     if shown_at:
         assert line.shown["speedup"] == pytest.approx(walls_s[1] / walls_s[shown_at])
-
-
-def test_without_stages_over_n_it_is_empty(full):
-    empty = replace(full, configurations=full.configurations.clear())
-    assert bottom_line(empty).stages == ()
 
 
 def test_what_asks_for_care_is_told_once_with_its_stages_and_the_next_run_that_has_a_line(

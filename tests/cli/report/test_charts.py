@@ -72,21 +72,6 @@ def test_charts_name_their_data_and_colours_that_change_with_the_theme(referred)
     assert not any("data" in chart.model_dump() for chart in every)
 
 
-def test_rows_are_those_of_the_tables(full):
-    rows = datasets(charts(full))
-    for name in ("wall_s", "speedup", "efficiency"):
-        drawn = sorted(row[name] for row in rows["configurations"])
-        assert drawn == sorted(full.configurations[name]), name
-    timed = full.trials.filter("valid")
-    assert sorted(row["wall_s"] for row in rows["trials"]) == sorted(timed["wall_s"])
-    parts = full.losses.filter(pl.col("worker_seconds") > 0)
-    assert sorted(row["worker_seconds"] for row in rows["losses"]) == sorted(
-        parts["worker_seconds"]
-    )
-    of_one_bar = [r["share"] for r in rows["losses"] if (r["curve"], r["workers"]) == ("track", 2)]
-    assert sum(of_one_bar) == pytest.approx(1)
-
-
 def test_a_reference_is_drawn_as_far_as_was_measured_here(referred):
     (speedup,) = (chart for chart in charts(referred) if chart.id == "speedup")
     drawn = speedup.data["speedup_elsewhere"]
@@ -120,6 +105,3 @@ class TestTimeline:
         )
         assert row["lanes"] == ["node1 · 1", "node2 · 0"]
         assert row["nodes"] == ["node1", "node2"]
-
-    def test_without_tasks_in_time_there_is_nothing_to_show(self, uneven):
-        assert timeline(replace(uneven, timeline=uneven.timeline.clear())) is None

@@ -4,8 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pyscale.analysis.scaling import configurations
-from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
 from pyscale.references.files import shipped_folder
 from pyscale.report.table import READ, has_sizes, read_sizes, read_wall_times
@@ -58,25 +56,6 @@ def unreadable(read, path):
 )
 def test_what_spreadsheets_write_is_read(csv, content):
     assert read_wall_times(csv(content)).to_dicts() == [{"stage": "a", "workers": 1, "wall_s": 2}]
-
-
-def test_a_table_of_tasks_and_repeats_goes_through_the_whole_analysis(csv):
-    lines = [f"a,1,{r},w0,{10 + r}" for r in range(6)]
-    lines += [f"a,2,{r},w{t},{6 + r / 2 + t}" for r in range(6) for t in range(2)]
-    path = csv("stage,workers,repeat,task,wall_s\n" + "\n".join(lines))
-    row = configurations(trials_from_wall_times(read_wall_times(path))).row(1, named=True)
-    assert row["repeats"] == 6
-    # The middle repeats are 2 and 3, with tasks of 7 and 8 s, and of 7.5 and 8.5 s.
-    assert row["wall_s"] == 8.25
-    assert row["load_balance"] == pytest.approx((15 + 16) / (2 * (8 + 8.5)))
-    assert row["wall_s_low"] is not None
-
-
-def test_blank_means_are_allowed_beside_known_ones(csv):
-    path = csv("stage,workers,tasks,wall_s,mean_task_s,sd_task_s\nt,1,,555,,\nt,8,8,313,246,100\n")
-    rows = configurations(trials_from_wall_times(read_wall_times(path)))
-    assert rows["load_balance"].round(3).to_list() == [1, 0.786]
-    assert rows["computation_scaling"].round(3).to_list() == [1, 0.282]
 
 
 @pytest.mark.parametrize("name", ["pycyto_horizontal_scaling.csv", "pycyto_trackmate_tasks.csv"])

@@ -77,12 +77,6 @@ def test_what_nobody_asked_for_is_left_out_and_the_rest_judged():
     assert judged(expected_of_two(), {}).verdict == "cannot say"
 
 
-def test_other_data_prove_nothing():
-    found = found_of("the movie is another", segment=[trial(ap=0.1)])
-    assert verdicts(found) == {"segment": "cannot say", "track": "cannot say", "": "cannot say"}
-    assert found.why == "the movie is another"
-
-
 @pytest.fixture
 def text():
     """A file of expected results that is right."""

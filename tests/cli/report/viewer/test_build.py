@@ -30,12 +30,6 @@ def test_what_limits_one_run_is_not_said_of_another(full):
     assert not limited.startswith("The largest part of the time")
 
 
-def test_an_invalid_configuration_says_so_in_place_of_a_limit(broken):
-    (cell,) = row_of(viewer(beside_references(broken)), "track", 4)["cells"]
-    assert cell["tag"] == "invalid"
-    assert "is not the baseline's" in cell["why"]
-
-
 @pytest.mark.parametrize(
     ("run", "kind", "other", "values", "differs"),
     [
@@ -109,14 +103,6 @@ class TestReferences:
 
 def test_the_table_has_every_number_that_the_viewer_shows(shown, assert_told):
     assert_told(shown, ("wall_s", "wall_s_low", "wall_s_high", "percent", "repeats"))
-
-
-def test_times_of_a_run_are_those_of_its_own_table(full):
-    table = comparison_table(beside_references(full), STAGES)
-    whole = table.filter(pl.col("part").is_null(), pl.col("stage").is_not_null())
-    columns = ["stage", "device", "workers", "repeats", "wall_s", "wall_s_low", "wall_s_high"]
-    own = full.configurations.select(columns).sort("stage", "workers")
-    assert whole.select(columns).sort("stage", "workers").equals(own)
 
 
 def test_of_three_runs_each_is_judged_against_the_first_alone(full, slower):
