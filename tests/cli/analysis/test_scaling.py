@@ -177,10 +177,16 @@ def test_cpu_and_gpu_are_two_curves_with_two_baselines_and_states_are_not_averag
     assert table["cache_state"].to_list() == ["verified-cold+warm"] * 4
 
 
+HEAVY = ("matplotlib", "polars", "scipy", "numpy", "pydantic")
+
+
 @pytest.mark.parametrize(
     ("imports", "heavy"),
     [
-        ("pyscale.app", ("matplotlib", "polars", "scipy", "numpy")),
+        (
+            "pyscale.app",
+            ("matplotlib", "polars", "scipy", "numpy", "pydantic", "psutil", "rich.table"),
+        ),
         ("pyscale.executors.launch", ("matplotlib", "polars", "scipy", "numpy", "pydantic")),
         ("pyscale.analysis.walltimes", ("matplotlib", "scipy")),
     ],
