@@ -41,12 +41,6 @@ def named(value):
     return own | {name for one in value.values() for name in named(one)}
 
 
-def test_where_nothing_was_timed_there_is_no_chart(new_run):
-    results = new_run().trial("segment", [{"compute": 1.0}], failed=["w0"]).results()
-    assert charts(results) == []
-    assert datasets([]).keys() == {"colours"}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("results", ["referred", "thin"])
 def test_vega_lite_takes_every_chart_without_a_warning(results, request, capfd):
