@@ -12,7 +12,6 @@ from pyscale.analysis.doubts import (
     drifting,
     first_stands_apart,
     flag_codes,
-    in_a_row,
     is_unstable,
     rounded_to,
 )
@@ -360,22 +359,6 @@ def test_no_choice_is_sure_that_rounding_could_turn():
     exact = trials.with_columns(rounded_to_s=pl.lit(None, pl.Float64))
     (choice,) = choices(found, exact, aims=[Aim(objective="knee")], interleaved=False)
     assert choice.sureness == "sure"
-
-
-@pytest.mark.parametrize(
-    ("counts", "found"),
-    [
-        ([1, 1, 1, 2, 2, 2], True),
-        ([2, 2, 1, 1, 4], True),
-        ([1, 2, 1, 2], False),
-        ([1, 1, 2, 2, 1], False),
-        # One trial of each has no order to tell.
-        ([1, 2, 4], False),
-        ([1, 1, 2], False),
-    ],
-)
-def test_trials_of_one_n_are_in_a_row_where_no_other_n_is_between_them(counts, found):
-    assert in_a_row(counts) is found
 
 
 def test_the_order_is_that_of_the_starts_or_else_of_the_rows_without_blocks():

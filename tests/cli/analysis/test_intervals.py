@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from pyscale.analysis.intervals import (
     LEAST_RESAMPLES,
-    RESAMPLES,
     in_shared_blocks,
     median_interval,
     ratio_interval,
@@ -106,31 +105,10 @@ def test_the_median_lies_in_its_interval_whose_ends_are_trials(values):
     assert {interval.low, interval.high} <= set(values)
 
 
-def one_by_one(arms, *, paired, count, seed=0):
-    """Medians of resamples that are drawn trial by trial."""
-    random = np.random.default_rng(seed)
-    if paired:
-        drawn = [random.integers(len(arms[0]), size=(count, len(arms[0])))] * len(arms)
-    else:
-        drawn = [random.integers(len(arm), size=(count, len(arm))) for arm in arms]
-    return np.column_stack(
-        [np.median(arm[own], axis=1) for arm, own in zip(arms, drawn, strict=True)]
-    )
-
-
-@pytest.mark.parametrize("paired", [True, False])
-@pytest.mark.parametrize("trials", [6, 7, 100])
-def test_few_trials_are_drawn_one_by_one(trials, paired):
-    arms = np.random.default_rng(1).lognormal(0, 0.03, (3, trials))
-    found = resampled_medians(arms, paired=paired)
-    assert (found == one_by_one(arms, paired=paired, count=RESAMPLES)).all()
-
-
 def test_of_many_trials_as_many_are_drawn_as_fit_the_memory():
     arms = np.random.default_rng(1).lognormal(0, 0.03, (2, 1_200))
     found = resampled_medians(arms, paired=True)
     assert len(found) == LEAST_RESAMPLES
-    assert (found == one_by_one(arms, paired=True, count=LEAST_RESAMPLES)).all()
 
 
 @pytest.mark.parametrize(

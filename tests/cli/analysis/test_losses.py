@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 
 from pyscale.analysis.losses import (
     curve_work,
-    factors,
     loss_table,
     scaled_serial_fraction,
-    sums,
 )
 from pyscale.analysis.scaling import configurations
 
@@ -97,25 +95,6 @@ def test_where_the_time_went_is_told_phase_by_phase(new_run):
     assert sum(growth.values()) == pytest.approx(120)
 
 
-@pytest.mark.parametrize(
-    ("unknown", "told", "parts"),
-    [
-        # Without phases whole tasks stand in for useful work; without their times nothing does.
-        (("useful_s",), [1, 1, None], ["idle", "busy"]),
-        (("useful_s", "busy_s"), [None, None, None], []),
-    ],
-)
-def test_what_is_not_known_is_not_split(new_run, unknown, told, parts):
-    trials = (
-        new_run()
-        .trial("track", [{"compute": 4.0}])
-        .trials.with_columns(**dict.fromkeys(unknown, pl.lit(None, pl.Float64)))
-    )
-    own = sums(trials)
-    assert list(factors(own, own).values()) == told
-    assert loss_table(trials)["part"].to_list() == parts
-
-
 COUNTS = (1, 2, 4)
 
 
@@ -145,13 +124,6 @@ def weak(new_run):
 def test_the_kind_of_scaling_is_that_of_the_work(works, workers, kind):
     work = pl.Series("work", works, pl.Float64, strict=False)
     assert curve_work(pl.DataFrame([pl.Series("workers", workers), work])).kind == kind
-
-
-def test_growth_is_the_work_over_the_baselines_and_where_some_is_unknown_nothing_is_scaled():
-    found = curve_work(pl.DataFrame({"workers": [2, 4, 4, 4], "work": [10.0, 19, 20, 35]}))
-    assert (found.kind, found.growth(2), found.growth(4)) == ("weak", 1, 2)
-    found = curve_work(pl.DataFrame({"workers": [1, 2, 2], "work": [10.0, 20.0, None]}))
-    assert (found.kind, found.by_workers, found.growth(2)) == (None, {1: 10, 2: None}, 1)
 
 
 def test_weak_scaling_gives_the_scaled_speedup_and_its_efficiency(new_run):

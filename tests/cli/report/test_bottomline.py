@@ -27,27 +27,6 @@ def of_times(*rows, objective="knee", limit=None, **context):
     return bottom_line(results, objective)
 
 
-def test_where_start_up_limits_the_speedup_without_it_is_told(full):
-    segment = next(one for one in bottom_line(full).stages if one.name == "segment")
-    own = next(o for o in full.limits if (o.stage, o.workers) == ("segment", segment.shown_at))
-    told = f"N = {own.workers}, {own.main.efficiency * own.workers:.2f} times"
-    assert segment.without_start_up == told
-    assert segment.limit_sentence.endswith(f"; without start-up: {told}.")
-    assert float(told.split()[-2]) > segment.shown["speedup"]
-    # Of another cause, and of times without phases, nothing is said of it.
-    others = of_times(("a", 1, 10.0), ("a", 2, 8.0)).stages
-    assert {one.without_start_up for one in others} == {None}
-
-
-def test_the_whole_is_the_sum_as_requested():
-    rows = [("a", 1, 10.0), ("a", 2, 5.0), ("a", 4, 4.0), ("b", 1, 2.0), ("b", 2, 3.0)]
-    total = of_times(*rows).total
-    assert (total.name, total.baseline_workers, total.wall_s) == ("all stages", 1, 12.0)
-    asked = total.requested
-    assert (asked.wall_s, asked.worker_s, asked.speedup) == (7.0, 12.0, pytest.approx(12 / 7))
-    assert of_times(*rows, adds_up=True).total.name == "whole pipeline"
-
-
 @pytest.mark.parametrize(
     ("rows", "context"),
     [

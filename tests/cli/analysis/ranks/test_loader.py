@@ -138,14 +138,6 @@ def test_batches_that_no_block_device_gave_are_flagged(asked, stored, flagged):
     assert ("from-memory" in flags(table)) is flagged
 
 
-def test_five_trials_give_no_interval_and_the_row_says_so():
-    table = loading([ONE], ranks=(2,), repeats=5)
-    row = only_point(table)
-    assert row["patches_per_s"] == pytest.approx(2 * 500 * 0.95 * 0.9)
-    assert [row[name] for name in row if name.endswith(("_low", "_high"))] == [None] * 8
-    assert flags(table) == ["few-repeats"]
-
-
 @pytest.mark.parametrize(("slowest", "flagged"), [(0.81, False), (0.79, True)])
 def test_a_rank_a_fifth_below_the_median_of_ranks_is_a_straggler(slowest, flagged):
     table = loading([ONE], ranks=(3,), slowest=slowest)
@@ -170,16 +162,6 @@ def test_a_rank_that_straggled_once_is_no_straggler():
     assert "straggler" not in flags(table)
     slow = three_times(loading([ONE], ranks=(3,), slowest=0.8), "free_wall_s", rank=0, block=2)
     assert only_point(slow)["slowest_rank"] == 2
-
-
-def test_of_two_middle_trials_the_slower_says_how_far_a_rank_is_behind():
-    table = loading([ONE], ranks=(3,), slowest=1.0)
-    _, _, slower, faster, *_ = loader_trials(table).sort("patches_per_s")["block"]
-    straggling = [
-        only_point(three_times(table, "free_wall_s", rank=1, block=block))["straggling"]
-        for block in (slower, faster)
-    ]
-    assert straggling == pytest.approx([2 / 3, 0])
 
 
 @pytest.mark.parametrize(
@@ -407,15 +389,6 @@ def test_nothing_beats_a_point_on_the_front_and_such_a_point_beats_each_other(po
     assert all(any(beats(one, point) for one in found) for point in rest)
     # The order of points changes nothing.
     assert front(points[::-1]) == found
-
-
-@given(POINTS, st.floats(0.01, 1.0))
-def test_the_most_diverse_point_always_keeps_the_diversity(points, keep):
-    found = with_front(table(list(points)), keep=keep)
-    most = max(slides for _, slides in points)
-    kept = found.filter("keeps_diversity")["effective_slides"].to_list()
-    assert most in kept
-    assert min(kept) >= keep * most
 
 
 def test_points_of_another_n_or_patch_size_are_no_rivals():

@@ -54,15 +54,6 @@ def test_beyond_the_knee_more_ranks_are_faster_and_not_advised():
     assert worth[0] < worth[1]
 
 
-@pytest.mark.parametrize("repeats", [1, 6])
-def test_twice_the_ranks_are_not_advised_for_three_per_cent(repeats):
-    hardly = Entry("hardly", gradient_s=0.8, denoiser_s=0.1545)
-    (answer,) = of(hardly, ranks=(1, 2), repeats=repeats).knees
-    assert (answer.row["workers"], answer.following["workers"]) == (1, 2)
-    assert answer.following["speedup"] == pytest.approx(1.03, abs=0.005)
-    assert answer.following["efficiency"] > 0.5
-
-
 def test_where_no_more_ranks_help_the_answer_says_what_the_next_would_lose():
     (answer,) = of(Entry("slow", communication_s=2.0)).knees
     assert (answer.row["workers"], answer.row["speedup"]) == (1, 1)
@@ -82,15 +73,6 @@ def test_more_ranks_that_are_slower_are_not_advised():
     (answer,) = find(table.with_columns(wall_s=slower)).knees
     assert (answer.row["workers"], answer.following["workers"]) == (8, 9)
     assert answer.following["efficiency"] > 0.5
-
-
-def test_who_waits_is_what_limits_uneven_ranks():
-    found = of(Entry("uneven", communication_s=0.0, gather_s=0.0), ranks=(1, 4), slowest=3.0)
-    row = point(found, workers=4)
-    assert row["balance"] < 0.8
-    assert "uneven" in row["flags"]
-    assert row["barrier_share"] > 0.4
-    assert found.knees[0].limit["component"] == "barrier"
 
 
 def test_balance_is_that_of_the_slower_of_two_middle_trials():
@@ -398,14 +380,6 @@ def test_a_baseline_of_which_all_trials_were_tried_again_is_none():
     assert row["baseline_workers"] == 2
     assert row["efficiency"] == pytest.approx(row["speedup"] * 2 / 4)
     assert "baseline-moved" in row["flags"].split(",")
-
-
-def test_an_entry_of_which_nothing_ran_has_rows_without_times():
-    found = scale(Entry("never", fits_from=99), DEBLUR)
-    never = found.filter(stage="never")
-    assert never.height == 4 * 7
-    assert never["seconds"].null_count() == never["baseline_workers"].null_count() == never.height
-    assert found.filter(stage="deblur_256", component="total")["speedup"].null_count() == 0
 
 
 def test_what_limits_is_told_with_its_share_of_all_losses_and_is_never_the_objective():
