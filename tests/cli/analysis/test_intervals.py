@@ -1,8 +1,6 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pyscale.analysis.intervals import (
     LEAST_RESAMPLES,
@@ -14,8 +12,6 @@ from pyscale.analysis.intervals import (
     resampled_medians,
     sureness,
 )
-
-TIMES = st.floats(0.01, 1e5, allow_nan=False)
 
 
 @pytest.mark.parametrize(
@@ -95,14 +91,6 @@ def test_fewer_than_six_shared_blocks_and_two_times_of_one_block_pair_nothing():
         one, other, interleaved=False
     )
     assert in_shared_blocks([arm(100), pl.concat([arm(50), arm(50)])], "wall_s") is None
-
-
-@given(st.lists(TIMES, min_size=6, max_size=30))
-def test_the_median_lies_in_its_interval_whose_ends_are_trials(values):
-    interval = median_interval(values)
-    assert interval.low <= np.median(values) <= interval.high
-    assert interval.coverage >= 0.95
-    assert {interval.low, interval.high} <= set(values)
 
 
 def test_of_many_trials_as_many_are_drawn_as_fit_the_memory():

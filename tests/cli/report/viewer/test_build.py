@@ -104,10 +104,6 @@ class TestReferences:
         assert bool(compared) == (why_not is None)
 
 
-def test_the_table_has_every_number_that_the_viewer_shows(shown, assert_told):
-    assert_told(shown, ("wall_s", "wall_s_low", "wall_s_high", "percent", "repeats"))
-
-
 def test_of_three_runs_each_is_judged_against_the_first_alone(full, slower):
     runs = [source_of(run, alike=frozenset({"movie"})) for run in (full, slower, full)]
     judged = comparison_table(SideBySide.of(runs), STAGES).drop_nulls("verdict")
