@@ -4,6 +4,7 @@ import pytest
 
 from pyscale.analysis.intervals import (
     LEAST_RESAMPLES,
+    RESAMPLES,
     in_shared_blocks,
     median_interval,
     ratio_interval,
@@ -91,6 +92,14 @@ def test_fewer_than_six_shared_blocks_and_two_times_of_one_block_pair_nothing():
         one, other, interleaved=False
     )
     assert in_shared_blocks([arm(100), pl.concat([arm(50), arm(50)])], "wall_s") is None
+
+
+@pytest.mark.parametrize("trials", [6, 7])
+def test_resamples_are_drawn_alike_of_all_arms_of_a_block(trials):
+    arms = np.random.default_rng(1).lognormal(0, 0.03, (3, trials))
+    drawn = np.random.default_rng(0).integers(trials, size=(RESAMPLES, trials))
+    expected = np.median(arms[:, drawn], axis=-1).T
+    assert (resampled_medians(arms, paired=True) == expected).all()
 
 
 def test_of_many_trials_as_many_are_drawn_as_fit_the_memory():
