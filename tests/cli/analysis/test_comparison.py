@@ -209,18 +209,6 @@ class TestTables:
     def base(self, new_run):
         return of_stages(new_run, {("segment", 1): 10.0, ("segment", 2): 6.0, ("track", 1): 3.0})
 
-    def test_a_configuration_of_one_table_has_no_verdict(self, base, new_run):
-        new = of_stages(new_run, {("segment", 1): 10.0, ("segment", 4): 3.0})
-        rows = comparison(base, new).rows(named=True)
-        assert [(row["stage"], row["workers"], row["verdict"]) for row in rows] == [
-            ("segment", 1, "same"),
-            ("segment", 2, None),
-            ("track", 1, None),
-            ("segment", 4, None),
-        ]
-        assert [row["new_repeats"] for row in rows] == [6, None, None, 6]
-        assert rows[1]["base_wall_s"] == pytest.approx(6.05)
-
     def test_where_n_workers_had_other_work_nothing_is_judged(self, new_run):
         walls_s = {("segment", 1): 10.0, ("segment", 2): 6.0}
         base = of_stages(new_run, walls_s)

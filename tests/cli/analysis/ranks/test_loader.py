@@ -13,7 +13,6 @@ from pyscale.analysis.ranks.loader import (
     node_use,
     with_front,
 )
-from pyscale.store.rows import loading_schema
 
 POOL8 = Entry("pool8", 640.0, 7.2)
 
@@ -50,15 +49,6 @@ def test_points_that_may_be_as_fast_are_named():
     unsure = find(*entries, ranks=(1,), repeats=3).advice
     assert [row["stage"] for row in unsure.as_fast] == ["near", "slow"]
     assert unsure.row["patches_per_s_low"] is None
-
-
-def test_what_says_no_place_or_failed_is_not_advised_and_a_run_without_loading_finds_nothing():
-    found = find(Entry("mine", 500.0, None, factory="mine:make"))
-    assert found.advice is None
-    assert found.points["on_front"].null_count() == 2
-    advice = find(POOL8, Entry("broken", 9000.0, 90.0, error="out of memory")).advice
-    assert (advice.row["stage"], advice.fastest["stage"]) == ("pool8", "pool8")
-    assert loader_findings(pl.DataFrame(schema=loading_schema()), keep=0.5) is None
 
 
 OWN = {"stage": "other", "factory": "mine:patches"}
@@ -255,15 +245,6 @@ def test_the_effective_rate_is_that_of_steps_and_not_that_of_ranks_apart():
     assert row["step_p50_s"] is None
 
 
-def test_a_node_needs_the_memory_of_all_its_ranks_and_that_of_one_is_unknown_of_all():
-    # Ranks 0 and 2 are on the first node, rank 1 is on the second.
-    row = only(of_ranks(3, nodes=2))
-    assert (row["pss_bytes"], row["rss_bytes"]) == (2 * 3 * GIB // 2, 2 * 3 * GIB)
-    unknown = pl.when(pl.col("rank") == 0).then("pss_bytes").alias("pss_bytes")
-    row = only(of_ranks(2).with_columns(unknown))
-    assert (row["pss_bytes"], row["rss_bytes"]) == (None, 2 * 3 * GIB)
-
-
 def test_ranks_with_slides_of_their_own_are_as_diverse_as_all_of_these():
     row = only(of_ranks(4))
     assert row["effective_slides"] == pytest.approx(4 * 3.9)
@@ -306,11 +287,6 @@ def test_a_trial_in_which_one_rank_failed_or_left_no_record_measured_nothing():
         assert (row["complete"], row["valid"], row["error"]) == (False, False, told)
         names = ("patches_per_s", "inferred_per_s", "effective_slides")
         assert [row[name] for name in names] == [None] * 3
-
-
-def test_a_trial_that_was_tried_again_does_not_count():
-    row = only(of_ranks(2).with_columns(attempt=pl.Series([1, 2])))
-    assert (row["complete"], row["valid"]) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -257,17 +257,6 @@ def test_setup_is_that_of_the_slowest_rank_and_what_only_one_rank_has_too_much_o
     assert row["rest_share"] == pytest.approx(0.1 * 0.625 / row["wall_s"] - 0.002)
 
 
-def test_memory_is_that_of_the_rank_that_needs_most_and_of_the_one_that_has_least():
-    apart = {
-        name: pl.when(pl.col("rank") == 1).then(value * GIB).otherwise(pl.col(name))
-        for name, value in {"memory_peak_bytes": 30, "memory_total_bytes": 36}.items()
-    }
-    row = only(of_ranks(2).with_columns(**apart))
-    assert (row["memory_peak_bytes"], row["memory_total_bytes"]) == (30 * GIB, 36 * GIB)
-    unknown = pl.when(pl.col("rank") == 1).then("memory_peak_bytes").alias("memory_peak_bytes")
-    assert only(of_ranks(2).with_columns(unknown))["memory_peak_bytes"] is None
-
-
 def test_a_trial_of_which_one_rank_failed_or_is_missing_has_no_time():
     killed = "rank 1 on node1 was killed"
     failed = of_ranks(2, Entry("killed", error=killed))
@@ -340,18 +329,6 @@ def test_no_number_is_infinite_or_none_at_all(scaling):
     for table in (scaling, uneven, patchy):
         for name in table.select(pl.col(pl.Float64)).columns:
             assert all(map(math.isfinite, table[name].drop_nulls())), name
-
-
-def test_six_trials_give_intervals_about_the_median_and_fewer_give_none():
-    several = one(scale(DEBLUR, ranks=(1, 2)), component="total", workers=2)
-    assert several["seconds_low"] < several["seconds"] < several["seconds_high"]
-    assert several["speedup_low"] < several["speedup"] < several["speedup_high"]
-    assert several["efficiency_high"] == pytest.approx(several["speedup_high"] / 2)
-    for repeats in (1, 5):
-        few = one(scale(DEBLUR, ranks=(1, 2), repeats=repeats), component="total", workers=2)
-        assert few["speedup"] == pytest.approx(several["speedup"])
-        assert (few["seconds_low"], few["speedup_low"], few["efficiency_low"]) == (None,) * 3
-        assert few["flags"] == "few-repeats,other-work"
 
 
 def test_drift_that_all_trials_of_a_block_share_cancels_in_the_speedup():
