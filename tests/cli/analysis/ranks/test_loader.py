@@ -245,6 +245,15 @@ def test_the_effective_rate_is_that_of_steps_and_not_that_of_ranks_apart():
     assert row["step_p50_s"] is None
 
 
+def test_a_node_needs_the_memory_of_all_its_ranks_and_that_of_one_is_unknown_of_all():
+    # Ranks 0 and 2 are on the first node, rank 1 is on the second.
+    row = only(of_ranks(3, nodes=2))
+    assert (row["pss_bytes"], row["rss_bytes"]) == (2 * 3 * GIB // 2, 2 * 3 * GIB)
+    unknown = pl.when(pl.col("rank") == 0).then("pss_bytes").alias("pss_bytes")
+    row = only(of_ranks(2).with_columns(unknown))
+    assert (row["pss_bytes"], row["rss_bytes"]) == (None, 2 * 3 * GIB)
+
+
 def test_ranks_with_slides_of_their_own_are_as_diverse_as_all_of_these():
     row = only(of_ranks(4))
     assert row["effective_slides"] == pytest.approx(4 * 3.9)

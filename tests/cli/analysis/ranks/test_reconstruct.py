@@ -257,6 +257,17 @@ def test_setup_is_that_of_the_slowest_rank_and_what_only_one_rank_has_too_much_o
     assert row["rest_share"] == pytest.approx(0.1 * 0.625 / row["wall_s"] - 0.002)
 
 
+def test_memory_is_that_of_the_rank_that_needs_most_and_of_the_one_that_has_least():
+    apart = {
+        name: pl.when(pl.col("rank") == 1).then(value * GIB).otherwise(pl.col(name))
+        for name, value in {"memory_peak_bytes": 30, "memory_total_bytes": 36}.items()
+    }
+    row = only(of_ranks(2).with_columns(**apart))
+    assert (row["memory_peak_bytes"], row["memory_total_bytes"]) == (30 * GIB, 36 * GIB)
+    unknown = pl.when(pl.col("rank") == 1).then("memory_peak_bytes").alias("memory_peak_bytes")
+    assert only(of_ranks(2).with_columns(unknown))["memory_peak_bytes"] is None
+
+
 def test_a_trial_of_which_one_rank_failed_or_is_missing_has_no_time():
     killed = "rank 1 on node1 was killed"
     failed = of_ranks(2, Entry("killed", error=killed))
