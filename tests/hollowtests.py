@@ -5,7 +5,6 @@ in a loop over what cannot be empty: a literal, a literal constant of the module
 """
 
 import ast
-from collections import Counter
 
 CHECKING = {"raises", "warns", "refused"}
 """Contexts that fail where the block does not do what they name."""
@@ -13,8 +12,7 @@ CHECKING |= {"expect", "until", "until_drawn", "wait_for", "wait_for_function"}
 """What waits for something on a page or a cluster, and fails where it does not come."""
 CHECKING |= {"compare", "done", "refuse_other_work", "refuse_unequal"}
 """Golden text, a stage that must end well, and refusals that must not come."""
-PASSING_ON = {"cycle", "dict", "enumerate", "list", "map", "permutations", "product", "reversed"}
-PASSING_ON |= {"set", "sorted", "tuple", "zip", "frozenset"}
+PASSING_ON = {"dict", "enumerate", "list", "map", "product", "sorted", "zip"}
 """Functions that give something where each collection that they are given holds something."""
 VIEWS = {"items", "keys", "values"}
 
@@ -24,33 +22,22 @@ def hollow_tests(source):
     module = ast.parse(source)
     functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]
     filled = _filled(module.body, set())
-    helpers = {
-        node.name
-        for node in functions
-        if not node.name.startswith("test_") and _Reader(filled, set()).sure(node)
-    }
+    helpers = {one.name for one in functions if _Reader(filled, set()).sure(one)}
     return [
-        node.name
-        for node in functions
-        if node.name.startswith("test_") and not _Reader(filled, helpers).sure(node)
+        one.name
+        for one in functions
+        if one.name.startswith("test_") and not _Reader(filled, helpers).sure(one)
     ]
 
 
 def _filled(body, known):
     """Names that hold something: whatever a body binds them to cannot be empty."""
-    bound, stores = {}, Counter()
+    filled, doubtful = set(known), set()
     for node in ast.walk(ast.Module(body, [])):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                bound.setdefault(name, []).append(value)
-            case ast.Name(id=name, ctx=ast.Store()):
-                stores[name] += 1
-    filled = set(known) - stores.keys()
-    # In the order of the source, so that one may be made of another.
-    for name, values in bound.items():
-        if len(values) == stores[name] and all(_holds_something(one, filled) for one in values):
-            filled.add(name)
-    return filled
+                (filled if _holds_something(value, filled) else doubtful).add(name)
+    return filled - doubtful
 
 
 def _holds_something(node, filled):
@@ -63,46 +50,26 @@ def _holds_something(node, filled):
                 not isinstance(each, ast.Starred) or _holds_something(each.value, filled)
                 for each in elements
             )
-        case ast.Dict(keys=keys, values=values):
-            return any(
-                key is not None or _holds_something(value, filled)
-                for key, value in zip(keys, values, strict=True)
-            )
+        case ast.Dict(keys=keys):
+            return any(key is not None for key in keys)
         case ast.Name(id=name):
             return name in filled
         case ast.BinOp(left=left, op=ast.Add() | ast.BitOr(), right=right):
             return _holds_something(left, filled) or _holds_something(right, filled)
         case ast.GeneratorExp() | ast.ListComp() | ast.SetComp() | ast.DictComp():
-            return _goes_through_something(node, filled)
+            return all(
+                not each.ifs and _holds_something(each.iter, filled) for each in node.generators
+            )
         case ast.Call(func=ast.Attribute(value=value, attr=name), args=[]) if name in VIEWS:
             return _holds_something(value, filled)
+        case ast.Call(func=ast.Name(id="range"), args=arguments):
+            return all(isinstance(each, ast.Constant) for each in arguments)
         case ast.Call(func=function, args=arguments):
-            return _gives_something(_name(function), arguments, filled)
+            name = _name(function)
+            given = arguments[1:] if name == "map" else arguments
+            through = bool(given) and all(_holds_something(one, filled) for one in given)
+            return name == "some" or (name in PASSING_ON and through)
     return False
-
-
-def _gives_something(name, arguments, filled):
-    if name == "some":
-        return True
-    if name == "range":
-        ends = [_number(each) for each in arguments]
-        return None not in ends and len(range(*ends)) > 0
-    given = arguments[1:] if name == "map" else arguments
-    return name in PASSING_ON and bool(given) and all(_holds_something(i, filled) for i in given)
-
-
-def _goes_through_something(comprehension, filled):
-    return all(
-        not each.ifs and _holds_something(each.iter, filled) for each in comprehension.generators
-    )
-
-
-def _number(node):
-    try:
-        value = ast.literal_eval(node)
-    except ValueError:
-        return None
-    return value if isinstance(value, int) else None
 
 
 def _name(function):
@@ -132,8 +99,7 @@ class _Reader:
             case ast.Assert(test=test):
                 return not self._hollow(test)
             case ast.With(items=items, body=body):
-                checked = any(self._checks(item.context_expr) for item in items)
-                return checked or self._any(body)
+                return any(self._checks(item.context_expr) for item in items) or self._any(body)
             case ast.For(iter=iterated, body=body):
                 return _holds_something(iterated, self._filled) and self._any(body)
             case ast.If(body=body, orelse=otherwise):
@@ -147,15 +113,14 @@ class _Reader:
     def _checks(self, expression):
         """Whether an expression calls what asserts something."""
         calls = [node for node in ast.walk(expression) if isinstance(node, ast.Call)]
-        return any(map(self._fails, calls))
-
-    def _fails(self, call):
-        name = _name(call.func)
-        checked = any(
-            each.arg == "check" and isinstance(each.value, ast.Constant) and each.value.value
-            for each in call.keywords
+        return any(
+            _name(call.func) in CHECKING | self._helpers
+            or _name(call.func).startswith("assert_")
+            or any(
+                each.arg == "check" and ast.unparse(each.value) == "True" for each in call.keywords
+            )
+            for call in calls
         )
-        return checked or name in CHECKING or name in self._helpers or name.startswith("assert_")
 
     def _hollow(self, test):
         """Whether what is asserted holds where a collection is empty."""

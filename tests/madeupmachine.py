@@ -31,6 +31,7 @@ from runbuilder import RunBuilder
 GPU = "NVIDIA H200"
 HARDWARE = "Xeon Gold 6338, 32 cores, 256 GiB"
 MB = 1e6
+BLOCKS = 6
 PLACE = {
     "place_filesystem": "nfs4",
     "place_device": "remote",
@@ -66,20 +67,20 @@ ON_CPU = {"gpu": "cpu", "pcie": "memory"}
 NO_TRANSFER = "not applicable: a processor computes in host memory, so nothing is transferred"
 
 
-def made_up(nodes=2, *, gpus=True, pipeline=False, blocks=6):
+def made_up(nodes=2, *, gpus=True, pipeline=False):
     """Analyse a run of the suite on so many nodes; see the text on top."""
     run = RunBuilder()
     names = [f"node{number + 1}" for number in range(nodes)]
     entries = ("storage", "decompress", "kernels_cpu", *(("kernels_cuda",) if gpus else ()))
     spent = {"import": 0.5, "read": 3.0, "compute": 9.0}
     asis = {"cache_asked": "asis", "cache_state": "asis", "nodes": names}
-    for block, entry in product(range(1, blocks + 1), entries):
+    for block, entry in product(range(1, BLOCKS + 1), entries):
         device = "cuda" if entry == "kernels_cuda" else "cpu"
         run.trial(entry, [spent] * nodes, block=block, device=device, **asis, **OF_ALL)
     if pipeline:
         _pipeline(run)
     machine = machine_findings(
-        timings_of(nodes, gpus=gpus, blocks=blocks),
+        timings_of(nodes, gpus=gpus),
         {
             name: PLACE | ({"device_0": f"{GPU} #0", "device_1": f"{GPU} #1"} if gpus else {})
             for name in names
@@ -124,10 +125,10 @@ def measured(name, factor=1.0, sizes=SIZES, **how):
     return replace(results, context=context, kinds=(machine,)), timings
 
 
-def timings_of(nodes=2, *, gpus=True, blocks=6):
+def timings_of(nodes=2, *, gpus=True):
     rows = [
         row
-        for number, block in product(range(nodes), range(blocks))
+        for number, block in product(range(nodes), range(BLOCKS))
         for row in (
             *_storage(number, nodes, block),
             *_decompress(number, nodes, block),

@@ -2,8 +2,15 @@
 
 import numpy as np
 
+from pyscale.report.context import ReportContext
 from runbuilder import RunBuilder
 
+IN_A_RUN = ReportContext(
+    title="20260317T114224Z-k3f9",
+    settings={"data": "hela-tracking, 80 frames", "executor": "local", "runtime": "native"},
+    hardware=({"node": "node1", "CPU": "Intel Xeon Gold 6248", "cores": "40"},),
+    lacking=("Only one movie was processed.",),
+)
 # Seconds of one worker on the whole movie, and of what each worker pays whatever its share.
 STAGES = {
     "register_denoise": {"compute": 240.0, "import": 2.1, "quality": {"drift_error_px": 0.084}},

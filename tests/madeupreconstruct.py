@@ -99,7 +99,6 @@ def reconstruction(
     scatter=0.02,
     slowest=1.0,
     nodes=1,
-    device="cpu",
 ):
     """Give the table of such a run, one row an iteration of a rank of a trial.
 
@@ -112,12 +111,12 @@ def reconstruction(
         noise = 1 + np.random.default_rng(seed).permutation(_about_zero(repeats)) * scatter
         for block, rank in product(range(repeats), range(count)):
             node = f"node{rank % nodes + 1}"
-            header = _header(entry, count, block, rank) | {"node": node, "device": device}
+            header = _header(entry, count, block, rank) | {"node": node, "device": "cpu"}
             error = _error(entry, count, rank, node)
             if error is not None:
                 found.append(header | error)
                 continue
-            measured = header | _measured(entry, count, rank, device)
+            measured = header | _measured(entry, count, rank)
             times = _times(entry, count, slowest if rank == count - 1 and count > 1 else 1.0)
             waited = _times(entry, count, slowest if count > 1 else 1.0)
             barrier_s = waited["denoiser_s"] - times["denoiser_s"]
@@ -171,7 +170,7 @@ def _error(entry, count, rank, node):
     }
 
 
-def _measured(entry, count, rank, device):
+def _measured(entry, count, rank):
     quarter = entry.size_px // 4
     several = count > 1
     row = {
@@ -185,8 +184,8 @@ def _measured(entry, count, rank, device):
         "tiles": entry.tiles(count),
         "tiles_here": entry.tiles(count) // count,
         "work_multiplier": entry.work(count),
-        "backend": {"cpu": "gloo", "cuda": "nccl"}[device] if several else "",
-        "device_name": "NVIDIA A100" if device == "cuda" else "Xeon Gold 6338",
+        "backend": "gloo" if several else "",
+        "device_name": "Xeon Gold 6338",
         "memory_total_bytes": 40 * GIB,
         "memory_peak_bytes": (8 + 16 // count) * GIB,
         "setup_s": 1.5 + 0.1 * rank,

@@ -20,7 +20,7 @@ from pyscale_stages.loading import Loading
 from pyscale_stages.reconstruction import Reconstruction
 
 TESTS = Path(__file__).parent
-FAULTY = TESTS / "faultyrank.py"
+STARVED = TESTS / "starvedrank.py"
 PATIENCE_S = 480.0
 """Shorter than ranks wait for one that says nothing."""
 SOON_S = 2.0
@@ -103,7 +103,7 @@ def run_together(lines, variables=None):
     return [(process.returncode, *each) for process, each in zip(processes, said, strict=True)]
 
 
-def run_ranks(folder, count, *words, stage="reconstruct", params, params_of=None, faults=None):
+def run_ranks(folder, count, *words, stage="reconstruct", params, params_of=None, starved=()):
     """Run ranks of a stage by its command line, with further words where given."""
     folder.mkdir(exist_ok=True)
     small = SMALL if stage == "reconstruct" else {}
@@ -111,8 +111,7 @@ def run_ranks(folder, count, *words, stage="reconstruct", params, params_of=None
     for rank in range(count):
         params_file = folder / f"params{rank}.json"
         params_file.write_text(json.dumps({**small, **params, **(params_of or {}).get(rank, {})}))
-        fault = (faults or {}).get(rank)
-        begin = ["-m", "pyscale_stages"] if fault is None else [FAULTY, fault]
+        begin = [STARVED] if rank in starved else ["-m", "pyscale_stages"]
         lines.append(
             [
                 *(*begin, stage, "run", *words),

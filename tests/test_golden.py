@@ -32,7 +32,7 @@ from browser.reports import (
 )
 from commandline import answer_of
 from goldentext import csv_table, figure_text, json_text, page_text, sampled, table_text
-from madeuppipeline import pipeline
+from madeuppipeline import IN_A_RUN, pipeline
 from madeupruns import loader_run, reconstruct_run
 from pretendedrun import make_run
 from pyscale import DISTRIBUTION
@@ -42,7 +42,6 @@ from pyscale.console import PIPED_WIDTH, Console
 from pyscale.evaluation.results import results_of as results_of_run
 from pyscale.report import figures
 from pyscale.report.answers import answers_of
-from pyscale.report.context import ReportContext
 from pyscale.report.cryosparclike import benchmark_files
 from pyscale.report.csv import csv_texts
 from pyscale.report.markdown import write_markdown
@@ -77,12 +76,6 @@ MADE_FROM = {
     "python_version": "3.11.7",
     "input_files": [],
 }
-IN_A_RUN = ReportContext(
-    title="20260317T114224Z-k3f9",
-    settings={"data": "hela-tracking, 80 frames", "executor": "local", "runtime": "native"},
-    hardware=({"node": "node1", "CPU": "Intel Xeon Gold 6248", "cores": "40"},),
-    lacking=("Only one movie was processed.",),
-)
 
 
 def thin():

@@ -6,11 +6,6 @@ from browser.drawn import marks, place
 from pyscale.report.curves import curves
 
 REPORTS = ("full", "broken", "single", "weak", "table", "hostile")
-OF_CONFIGURATIONS = ("wall_s", "wall_s_low", "wall_s_high", "speedup", "speedup_low", "work")
-
-
-def dataset(page, name):
-    return page.evaluate("name => window.pyscale.data.datasets[name]", name)
 
 
 def by_curve(report, table):
@@ -59,13 +54,3 @@ def test_an_invalid_configuration_is_a_cross_and_no_point(broken, visit_once):
     page = visit_once(broken.page)
     crosses = marks(page, "speedup", curve="track", workers=4, type="symbol")
     assert [mark["invalid"] for mark in crosses] == [True]
-
-
-def test_configurations_of_all_charts_are_the_csvs(page, report):
-    found = {(row["curve"], row["workers"]): row for row in dataset(page, "configurations")}
-    rows = by_curve(report, "configurations")
-    for name, row in rows:
-        own = found.pop((name, int(row["workers"])))
-        for column in OF_CONFIGURATIONS:
-            assert own[column] == number(row.get(column, ""))
-    assert found == {}

@@ -12,11 +12,10 @@ from pyscale.analysis.doubts import (
     drifting,
     first_stands_apart,
     flag_codes,
-    in_a_row,
     is_unstable,
     rounded_to,
 )
-from pyscale.analysis.flags import FLAGS, flags_of_trials, raised, without_invalid
+from pyscale.analysis.flags import FLAGS, flags_of_trials, raised
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
@@ -205,28 +204,6 @@ def test_a_baseline_on_another_machine_is_flagged(new_run):
     assert flags_of(builder, workers=2) == ["mixed-hardware"]
 
 
-def two_stages(new_run):
-    """Stages track and segment at N = 1 and 2; one trial of track at N = 2 disagrees."""
-    builder = new_run()
-    for stage in ("track", "segment"):
-        bad = (stage, 2, 1) if stage == "track" else None
-        builder.curve(
-            stage,
-            lambda n, _: 90.0 / n,
-            blocks=3,
-            agreement=lambda *at, bad=bad, stage=stage: 0.25 if (stage, *at) == bad else 1.0,
-            same=lambda *at, bad=bad, stage=stage: (stage, *at) != bad,
-        )
-    return builder.trials
-
-
-@pytest.mark.parametrize("device", ["cpu", None])
-def test_the_trials_of_an_invalid_configuration_and_no_others_are_left_out(new_run, device):
-    trials = two_stages(new_run).with_columns(device=pl.lit(device, dtype=pl.String))
-    left = without_invalid(trials, configurations(trials))
-    assert left.equals(trials.filter(~((pl.col("stage") == "track") & (pl.col("workers") == 2))))
-
-
 def slowing_down(new_run):
     """Two stages in six blocks of random order; only segment slows down, by 2 % a block."""
     builder = new_run()
@@ -329,17 +306,6 @@ def test_blocks_about_one_moment_have_no_drift():
     assert drifting(moved) == set()
 
 
-def test_trials_that_do_not_count_change_nothing():
-    trials = run(drift=0.2)
-    assert drifting(trials)
-    lost = trials.with_columns(
-        wall_s=pl.lit(None, dtype=pl.Float64),
-        valid=pl.lit(value=False),
-        position=pl.col("position") + 100,
-    )
-    assert drifting(pl.concat([trials, lost])) == drifting(trials)
-
-
 @pytest.mark.parametrize(
     ("times_s", "step_s"),
     [
@@ -393,22 +359,6 @@ def test_no_choice_is_sure_that_rounding_could_turn():
     exact = trials.with_columns(rounded_to_s=pl.lit(None, pl.Float64))
     (choice,) = choices(found, exact, aims=[Aim(objective="knee")], interleaved=False)
     assert choice.sureness == "sure"
-
-
-@pytest.mark.parametrize(
-    ("counts", "found"),
-    [
-        ([1, 1, 1, 2, 2, 2], True),
-        ([2, 2, 1, 1, 4], True),
-        ([1, 2, 1, 2], False),
-        ([1, 1, 2, 2, 1], False),
-        # One trial of each has no order to tell.
-        ([1, 2, 4], False),
-        ([1, 1, 2], False),
-    ],
-)
-def test_trials_of_one_n_are_in_a_row_where_no_other_n_is_between_them(counts, found):
-    assert in_a_row(counts) is found
 
 
 def test_the_order_is_that_of_the_starts_or_else_of_the_rows_without_blocks():

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from math import prod
 
 import numpy as np
 import polars as pl
@@ -43,7 +44,7 @@ def wall_times(base_s, own_s, workers=2):
 
 
 def test_one_row_says_all_about_a_configuration(new_run):
-    row = table_of(sweep(new_run)).row(2, named=True)
+    base, _, row = table_of(sweep(new_run)).to_dicts()
     assert (row["suite"], row["stage"], row["device"]) == ("demo", "segment", "cpu")
     assert (row["workers"], row["baseline_workers"], row["repeats"]) == (4, 1, 6)
     # Blocks drift by 0 to 5 %: the median is that of 2.5 %, the ends are those of 0 and 5 %.
@@ -55,6 +56,8 @@ def test_one_row_says_all_about_a_configuration(new_run):
     assert row["load_balance"] == pytest.approx((4 * 40 + 2) / (4 * 42))
     assert row["computation_scaling"] == pytest.approx(1)
     assert row["useful_share"] == pytest.approx(120 / 162)
+    factors = ("load_balance", "computation_scaling", "useful_share")
+    assert prod(row[name] / base[name] for name in factors) == pytest.approx(row["efficiency"])
     assert row["worker_seconds"] == pytest.approx(4 * 42 * 1.025)
     assert row["merge_s"] == pytest.approx(2 * 1.025)
     assert (row["queue_s"], row["start_stagger_s"], row["overlap"]) == (0.5, 0, 1)
@@ -177,10 +180,16 @@ def test_cpu_and_gpu_are_two_curves_with_two_baselines_and_states_are_not_averag
     assert table["cache_state"].to_list() == ["verified-cold+warm"] * 4
 
 
+HEAVY = ("matplotlib", "polars", "scipy", "numpy", "pydantic")
+
+
 @pytest.mark.parametrize(
     ("imports", "heavy"),
     [
-        ("pyscale.app", ("matplotlib", "polars", "scipy", "numpy")),
+        (
+            "pyscale.app",
+            ("matplotlib", "polars", "scipy", "numpy", "pydantic", "psutil", "rich.table"),
+        ),
         ("pyscale.executors.launch", ("matplotlib", "polars", "scipy", "numpy", "pydantic")),
         ("pyscale.analysis.walltimes", ("matplotlib", "scipy")),
     ],

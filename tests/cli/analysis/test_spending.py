@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.advice import Aim, choices
-from pyscale.analysis.resource_request import GIB, memory_to_request, request_of, requested_and_used
+from pyscale.analysis.resource_request import GIB, request_of, requested_and_used
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.spending import COSTS, Prices, configuration_costs, trial_costs, with_costs
 from pyscale.analysis.trials import trial_table
@@ -180,14 +180,6 @@ def test_nothing_is_asked_for_where_nothing_was_chosen(new_run):
     trials = table(new_run)
     (choice,) = choices(configurations(trials), trials, aims=[Aim(objective="budget", limit=1e-6)])
     assert request_of(choice, trials) is None
-
-
-@pytest.mark.parametrize(
-    ("peak", "enough"),
-    [(1, 1), (int(0.8 * GIB), 1), (int(0.9 * GIB), 2), (5 * GIB, 6), (5 * GIB + 1, 7), (0, 1)],
-)
-def test_a_fifth_more_than_the_peak_in_whole_gib_is_enough(peak, enough):
-    assert memory_to_request(peak) == enough * GIB
 
 
 def test_what_was_asked_for_stands_beside_what_was_used(new_run):

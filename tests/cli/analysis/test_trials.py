@@ -176,14 +176,6 @@ def test_a_trial_is_as_cold_as_the_node_of_which_least_was_proved(new_run, state
     assert trial_table(tasks, builder.spans)["cache_state"].to_list() == [state]
 
 
-def test_a_retried_trial_is_complete_and_not_timed(new_run):
-    builder = new_run().trial("track", [{"compute": 1.0}], attempt=2)
-    builder.trial("track", [{"compute": 1.0}], failed=["w0"], attempt=2)
-    table = trial_table(builder.tasks, builder.spans)
-    assert table["complete"].to_list() == [True, False]
-    assert table["valid"].to_list() == [False, False]
-
-
 @pytest.mark.parametrize(
     ("of_task", "column"),
     [

@@ -4,10 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
-from pyscale.analysis.workers import TASK_PHASES, lanes_of, most_at_once, with_lanes, worker_table
+from pyscale.analysis.workers import TASK_PHASES, lanes_of, with_lanes, worker_table
 
 PHASES = [f"phase_{phase}_s" for phase in TASK_PHASES]
 
@@ -63,23 +61,6 @@ def at(*seconds):
     return [(BEGIN + timedelta(seconds=a), BEGIN + timedelta(seconds=b)) for a, b in seconds]
 
 
-INTERVALS = st.lists(
-    st.tuples(st.integers(0, 50), st.integers(1, 20)).map(lambda pair: (pair[0], sum(pair))),
-    max_size=30,
-).map(lambda pairs: at(*pairs))
-
-
-def overlaps_within_lanes(intervals, lanes):
-    """Pairs of tasks of one lane that ran at the same moment."""
-    tasks = list(zip(intervals, lanes, strict=True))
-    return [
-        (one, other)
-        for place, (one, lane) in enumerate(tasks)
-        for other, other_lane in tasks[place + 1 :]
-        if lane == other_lane and one[0] < other[1] and other[0] < one[1]
-    ]
-
-
 @pytest.mark.parametrize(
     ("windows", "workers", "lanes"),
     [
@@ -94,22 +75,6 @@ def overlaps_within_lanes(intervals, lanes):
 )
 def test_a_window_belongs_to_the_worker_that_was_free_longest(windows, workers, lanes):
     assert lanes_of(windows, workers) == lanes
-
-
-@given(intervals=INTERVALS)
-def test_where_the_times_allow_it_nobody_does_two_tasks_at_once(intervals):
-    workers = max(1, most_at_once(intervals))
-    lanes = lanes_of(intervals, workers)
-    assert set(lanes) <= set(range(workers))
-    assert overlaps_within_lanes(intervals, lanes) == []
-
-
-@given(intervals=INTERVALS)
-@example(intervals=at((0, 5), (5, 9)))
-def test_most_at_once_is_what_any_moment_shows(intervals):
-    """A task that ends makes room for one that starts then."""
-    seen = [sum(a <= moment < b for a, b in intervals) for moment, _ in intervals]
-    assert most_at_once(intervals) == max(seen, default=0)
 
 
 def table(lanes, intervals, workers=2):

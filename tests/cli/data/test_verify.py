@@ -43,21 +43,6 @@ def test_what_the_disk_refuses_is_one_sentence():
         raise PermissionError(errno.EACCES, "no", "/x/y")
 
 
-def test_each_file_is_ok_missing_or_changed(data_root, verified):
-    folder = data_root / "cells"
-    folder.mkdir(parents=True)
-    (folder / "a.tif").write_bytes(b"aaa")
-    (folder / "c.tif").write_bytes(b"ccX")
-    (folder / "d.tif").write_bytes(b"longer than it was")
-    dataset = dataset_of([row(f"{name}.tif", name.encode() * 3) for name in "abcd"])
-    assert verified(dataset) == {
-        "a.tif": "ok",
-        "b.tif": "missing",
-        "c.tif": "changed",
-        "d.tif": "changed",
-    }
-
-
 def test_what_has_no_checksum_is_not_called_ok(data_root, verified):
     """A folder was put in the place of an archive."""
     archive = {"name": "cells.zip", "sha256": "0" * 64, "unpack": True}

@@ -7,6 +7,8 @@ import pytest
 import mockruns
 from pyscale.analysis.spending import Prices
 from pyscale.evaluation.cost import Holding, holding, money, prices_of, time_of
+from pyscale.evaluation.results import analysed
+from pyscale.report.context import ReportContext
 from pyscale.sbatch.held import held_trials
 
 ONLY = ("contact",)
@@ -124,3 +126,31 @@ def test_a_job_that_has_its_nodes_for_itself_holds_all_their_cores(two, node_cor
     request = SITE.request.model_copy(update={"options": ("--exclusive",)})
     alone = SITE.model_copy(update={"request": request})
     assert cost_of(two, 1, alone, node_cores).idle_core_hours == idle
+
+
+CONTEXT = ReportContext(title="a run")
+TWO_CORES = {"segment": 2}
+
+
+def two_workers(new_run, **asked):
+    """An hour by one worker, and half an hour by each of two, of 80 frames."""
+    return new_run().curve("segment", lambda n, _: 3600.0 / n, blocks=1, **asked).trials
+
+
+@pytest.mark.parametrize(
+    ("ran", "core_hours", "gpu_hours"),
+    [
+        ({"device": "cpu"}, 2, 0),
+        ({"device": "cuda"}, 2, 1),
+        ({"oversubscribed": True}, None, None),
+    ],
+)
+def test_workers_on_one_machine_hold_what_they_had_for_themselves(
+    new_run, ran, core_hours, gpu_hours
+):
+    results = analysed(two_workers(new_run, **ran), CONTEXT, held="machine", own_cpus=TWO_CORES)
+    table = results.configurations
+    assert table["core_hours"].to_list() == [core_hours] * 2
+    assert table["gpu_hours"].to_list() == [gpu_hours] * 2
+    # Nobody was asked for them, so nothing could be lowered.
+    assert table["requested_cpus"].null_count() == 2

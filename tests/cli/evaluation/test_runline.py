@@ -4,7 +4,7 @@ import shlex
 
 from pyscale.analysis.advice import Experiment
 from pyscale.evaluation import origin
-from pyscale.evaluation.runline import repeat_line, run_line, suite_argument
+from pyscale.evaluation.runline import repeat_line, run_line
 from pyscale.planning.resolve_grid import measured_suite
 from pyscale.planning.runsettings import axes_asked_for, settings_for
 from pyscale.planning.suite import SuiteStage, load_suite
@@ -51,13 +51,6 @@ def test_an_entry_without_a_grid_is_given_no_values_of_anothers(sweep):
     experiment = Experiment(code="few-repeats", reason="", workers=(1,), repeats=12)
     axes = given(run_line(both, ["register_denoise"], experiment), "--grid")
     assert [axis.partition("=")[0] for axis in axes] == ["device", "threads"]
-
-
-def test_a_suite_of_ones_own_is_named_by_its_file(sweep):
-    plan = sweep()
-    own = plan.suite.model_copy(update={"is_own": True})
-    assert suite_argument(plan) == "device"
-    assert suite_argument(plan.model_copy(update={"suite": own})) == "device.toml"
 
 
 def test_every_entry_has_its_algorithm_with_the_version_that_ran(make):

@@ -57,11 +57,6 @@ def test_parameters_and_the_device_decide_the_image(asked, params, image):
     assert chosen(*asked, **params) == image
 
 
-def test_every_stage_has_an_image_that_the_catalog_knows():
-    for stage in some(name for name in STAGE_NAMES if not load_stage(name).runs_outside):
-        assert catalog()[chosen(stage)].stage == stage
-
-
 def test_settings_replace_the_choice_by_entry_before_stage_and_a_native_plan_names_none(make):
     plan = make(runtime="apptainer", images={"segment": "segment", "track": "track_trackmate"})
     assert {trial.entry: trial.image for trial in plan.trials} == {
@@ -103,11 +98,7 @@ def copy_of_all(tmp_path, monkeypatch):
         # Written here, so that this test needs no particular lock.
         (tmp_path / "containers" / "locks" / f"{name}.txt").write_text(f"{name}==1\n")
 
-    def folder(name):
-        return tmp_path / name
-
-    for module in ("pyscale.images.catalog", "pyscale.images.catalog"):
-        monkeypatch.setattr(f"{module}.shipped", folder)
+    monkeypatch.setattr(content, "shipped", lambda name: tmp_path / name)
     files = content.code_files
     monkeypatch.setattr(content, "code_files", lambda s: files(s, tmp_path / "pyscale_stages"))
     return tmp_path

@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 from functools import partial
 
 import pytest
@@ -111,15 +109,3 @@ def test_without_names_images_for_cpus_that_need_no_maven_are_built(run, monkeyp
     assert {"register_denoise", "segment", "segment_cellpose3", "contact", "track"} <= names
     assert {definition.device for definition in chosen} == {"cpu"}
     assert "track_trackmate" not in names
-
-
-def test_the_commands_load_nothing_heavy_until_one_is_given():
-    program = (
-        "import sys, pyscale.app\n"
-        "heavy = {'pydantic', 'rich.table', 'psutil', 'polars', 'numpy'} & set(sys.modules)\n"
-        "sys.exit(str(heavy) if heavy else 0)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")

@@ -3,8 +3,7 @@
 import pytest
 
 from browser.reports import broken_run
-from madeuppipeline import pipeline
-from pyscale.report.context import ReportContext
+from madeuppipeline import IN_A_RUN, pipeline
 from runbuilder import RunBuilder
 
 
@@ -28,12 +27,7 @@ def broken():
 
 @pytest.fixture(scope="session")
 def context():
-    return ReportContext(
-        title="20260317T114224Z-k3f9",
-        settings={"data": "hela-tracking, 80 frames", "executor": "local", "runtime": "native"},
-        hardware=({"node": "node1", "CPU": "Intel Xeon Gold 6248", "cores": "40"},),
-        lacking=("Only one movie was processed.",),
-    )
+    return IN_A_RUN
 
 
 @pytest.fixture(scope="session")

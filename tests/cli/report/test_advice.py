@@ -4,7 +4,9 @@ import polars as pl
 
 from madeupadvice import choice, request
 from pyscale.analysis.causes import limits
+from pyscale.analysis.resource_request import GIB
 from pyscale.report.advice import asked, doubts, limits_near
+from pyscale.report.advice import too_much as too_much_of
 from pyscale.report.curves import curves
 from pyscale.report.sentences import excluded
 from refusals import assert_said
@@ -49,3 +51,19 @@ def test_limits_near_a_choice_are_its_own_and_the_next_larger_valid_ones(full):
     curve, *_ = curves(invalid)
     near = limits_near(curve, [choice(workers=2)], found)
     assert [one.workers for one in near] == [2, 8]
+
+
+def test_what_nobody_used_is_named_with_what_is_enough(new_run):
+    usual = {"requested_cpus": 4, "requested_memory_bytes": 8 * GIB}
+    usual |= {"peak_rss_bytes": 5 * GIB // 4, "cpu_s": lambda n, _: 8.0 / n}
+    # Cores alone can be too many, and what was needed is not called too much.
+    for changes, sentences in (
+        ({}, 1),
+        ({"requested_memory_bytes": None}, 1),
+        ({"requested_cpus": 1, "requested_memory_bytes": 2 * GIB}, 0),
+        ({"requested_cpus": None, "requested_memory_bytes": None}, 0),
+    ):
+        run = new_run().curve("segment", lambda n, _: 8.0 / n, blocks=1, **usual | changes)
+        found = list(too_much_of(curves(run.configurations)))
+        assert len(found) == sentences
+        assert_said(*found)

@@ -10,7 +10,6 @@ from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.context import ReportContext
-from pyscale.report.page.tables import overview
 from pyscale.report.terminal import learned
 from refusals import assert_said
 
@@ -26,35 +25,6 @@ def of_times(*rows, objective="knee", limit=None, **context):
         chosen = choices(results.configurations, results.trials, aims=aims)
         results = replace(results, choices=chosen)
     return bottom_line(results, objective)
-
-
-def test_where_start_up_limits_the_speedup_without_it_is_told(full):
-    segment = next(one for one in bottom_line(full).stages if one.name == "segment")
-    own = next(o for o in full.limits if (o.stage, o.workers) == ("segment", segment.shown_at))
-    told = f"N = {own.workers}, {own.main.efficiency * own.workers:.2f} times"
-    assert segment.without_start_up == told
-    assert segment.limit_sentence.endswith(f"; without start-up: {told}.")
-    assert float(told.split()[-2]) > segment.shown["speedup"]
-    # Of another cause, and of times without phases, nothing is said of it.
-    others = of_times(("a", 1, 10.0), ("a", 2, 8.0)).stages
-    assert {one.without_start_up for one in others} == {None}
-
-
-def test_of_few_trials_there_is_a_range_and_of_one_trial_nothing(thin):
-    (row, *_) = overview(bottom_line(thin))["rows"]
-    assert row["times"][0]["kind"] == "range"
-    low, between, high = row["times"][0]["ends"]
-    assert float(low.raw) < float(row["times"][0]["time"][0].raw) < float(high.raw)
-    assert between == " to "
-
-
-def test_the_whole_is_the_sum_as_requested():
-    rows = [("a", 1, 10.0), ("a", 2, 5.0), ("a", 4, 4.0), ("b", 1, 2.0), ("b", 2, 3.0)]
-    total = of_times(*rows).total
-    assert (total.name, total.baseline_workers, total.wall_s) == ("all stages", 1, 12.0)
-    asked = total.requested
-    assert (asked.wall_s, asked.worker_s, asked.speedup) == (7.0, 12.0, pytest.approx(12 / 7))
-    assert of_times(*rows, adds_up=True).total.name == "whole pipeline"
 
 
 @pytest.mark.parametrize(
@@ -143,11 +113,6 @@ def test_the_next_n_says_what_is_gained(walls_s, best, shown_at, limit):
     assert (line.shown and line.shown_at) == shown_at
     if shown_at:
         assert line.shown["speedup"] == pytest.approx(walls_s[1] / walls_s[shown_at])
-
-
-def test_without_stages_over_n_it_is_empty(full):
-    empty = replace(full, configurations=full.configurations.clear())
-    assert bottom_line(empty).stages == ()
 
 
 def test_what_asks_for_care_is_told_once_with_its_stages_and_the_next_run_that_has_a_line(

@@ -1,15 +1,10 @@
 """Charts of the page draw columns of the tables, in colours that change with the theme."""
 
-import json
-import re
 from dataclasses import replace
 
-import altair as alt
 import polars as pl
 import pytest
-import vl_convert
 
-from atleastone import some
 from madeupreference import reference
 from pyscale.analysis.referencemodel import Referred
 from pyscale.analysis.scaling import configurations
@@ -17,7 +12,7 @@ from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.analysis.workers import TASK_PHASES
 from pyscale.report import palette
 from pyscale.report.charts.overworkers import timeline, timeline_rows
-from pyscale.report.page.write import charts, datasets
+from pyscale.report.page.write import charts
 
 
 @pytest.fixture
@@ -29,62 +24,6 @@ def referred(uneven):
     )
     other = reference(title="Another pipeline", stages={"cells": "segment"})
     return replace(uneven, references=[Referred(other, own)])
-
-
-def named(value):
-    """Every dataset that a spec names."""
-    if isinstance(value, list):
-        return {name for one in value for name in named(one)}
-    if not isinstance(value, dict):
-        return set()
-    own = {value["data"]["name"]} if "data" in value else set()
-    return own | {name for one in value.values() for name in named(one)}
-
-
-def test_where_nothing_was_timed_there_is_no_chart(new_run):
-    results = new_run().trial("segment", [{"compute": 1.0}], failed=["w0"]).results()
-    assert charts(results) == []
-    assert datasets([]).keys() == {"colours"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("results", ["referred", "thin"])
-def test_vega_lite_takes_every_chart_without_a_warning(results, request, capfd):
-    drawn = charts(request.getfixturevalue(results))
-    rows = datasets(drawn)
-    for chart in some(drawn):
-        alt.LayerChart.validate(chart.spec)
-        vl_convert.vegalite_to_vega(chart.spec | {"datasets": rows}, show_warnings=True)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_charts_name_their_data_and_colours_that_change_with_the_theme(referred):
-    every = charts(referred)
-    rows = datasets(every)
-    used = {name for chart in every for name in named(chart.spec)}
-    assert rows.keys() - {"colours"} <= used
-    json.dumps(rows, allow_nan=False)
-    specs = json.dumps([chart.spec for chart in every])
-    colours = set(re.findall(r"var\(--chart-([\w-]+), #", specs))
-    assert colours <= {row["name"] for row in rows["colours"]}
-    assert specs.count("#") == specs.count("var(--chart-")
-    # The page has them once, and not in each chart.
-    assert not any("data" in chart.model_dump() for chart in every)
-
-
-def test_rows_are_those_of_the_tables(full):
-    rows = datasets(charts(full))
-    for name in ("wall_s", "speedup", "efficiency"):
-        drawn = sorted(row[name] for row in rows["configurations"])
-        assert drawn == sorted(full.configurations[name]), name
-    timed = full.trials.filter("valid")
-    assert sorted(row["wall_s"] for row in rows["trials"]) == sorted(timed["wall_s"])
-    parts = full.losses.filter(pl.col("worker_seconds") > 0)
-    assert sorted(row["worker_seconds"] for row in rows["losses"]) == sorted(
-        parts["worker_seconds"]
-    )
-    of_one_bar = [r["share"] for r in rows["losses"] if (r["curve"], r["workers"]) == ("track", 2)]
-    assert sum(of_one_bar) == pytest.approx(1)
 
 
 def test_a_reference_is_drawn_as_far_as_was_measured_here(referred):
@@ -120,6 +59,3 @@ class TestTimeline:
         )
         assert row["lanes"] == ["node1 · 1", "node2 · 0"]
         assert row["nodes"] == ["node1", "node2"]
-
-    def test_without_tasks_in_time_there_is_nothing_to_show(self, uneven):
-        assert timeline(replace(uneven, timeline=uneven.timeline.clear())) is None

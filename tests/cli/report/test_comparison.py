@@ -28,13 +28,6 @@ def of_track(**found):
     return CONTEXT.model_copy(update={"outputs": (OutputComparison(stage="track", **found),)})
 
 
-def test_the_answer_is_one_sentence(compared, thin):
-    too_few = judged(comparison(thin.trials, thin.trials))
-    contexts = (CONTEXT, of_track(found="same"))
-    assert_said(*(Compared(context, compared).headline for context in contexts))
-    assert_said(Compared(CONTEXT, too_few).headline)
-
-
 def words(rows, context=CONTEXT):
     """What is shown of verdicts, below the table, as one line."""
     return re.split(r"\]|nwo / nwo", " ".join(printed(shown(Compared(context, rows))).split()))[-1]
@@ -72,9 +65,3 @@ def test_a_difference_that_may_not_count_is_shown_and_explained(full):
     text = printed(shown(Compared(CONTEXT, judged(table))))
     assert text.count("] slower") == slower > 0
     assert_said(words(judged(table)))
-
-
-def test_what_is_paired_by_blocks_says_so(full):
-    slower = full.trials.with_columns(wall_s=1.3 * pl.col("wall_s"))
-    rows = judged(comparison(full.trials, slower, paired=True))
-    assert_said(words(rows, CONTEXT.model_copy(update={"paired": True})))

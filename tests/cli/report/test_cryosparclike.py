@@ -49,22 +49,6 @@ def _flat(timings):
     return found
 
 
-def test_no_digit_is_lost_and_what_was_not_measured_is_absent_as_is_a_wrong_result(files, tests):
-    told = read(files["node1_fs_benchmark_data"])
-    found = told["timings"]
-    assert told["test_info"]["created_at"] == ABOUT_THE_RUN.created_at
-    machine = told["test_info"]["instance_information"]
-    assert (machine["ofd_soft_limit"], machine["used_memory"]) == (1024, "1.00GB")
-    gpus = [read(files[f"node1_gpu_{number}_benchmark_data"]) for number in range(2)]
-    assert [gpu["gpu_bus_id"] for gpu in gpus] == ["0000:02:00.0", "0000:03:00.0"]
-    own = tests.filter(node="node1", test="particle_random_read_cold")
-    assert found["particle_random_read_time"] == own["wall_s"].item()
-    assert {"mrc", "particle_cache_time"}.isdisjoint(found)
-    assert not any("null" in data.as_json for data in files.values())
-    assert "eer" not in read(files["node1_cpu_benchmark_data"])["timings"]
-    assert "fsc_tight" not in read(files["node1_gpu_1_benchmark_data"])["timings"]
-
-
 def test_particles_of_the_cache_folder_come_first(tests):
     named = {
         "particle_sequential_read_direct": "particle_cache_copy",

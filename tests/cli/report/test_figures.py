@@ -1,18 +1,20 @@
 """Figures for papers draw the columns of the tables, in three formats, and the same each time."""
 
 import gc
+import itertools
 import re
 import warnings
 
 import matplotlib.pyplot as plt
 import polars as pl
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
+from plotnine import theme
 
 import madeupgrid
-import madeuploader
 import madeupreconstruct
 from atleastone import some
-from drawn import assert_labels_stand_apart, layers
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.evaluation.results import analysed
 from pyscale.report import figures
@@ -20,12 +22,30 @@ from pyscale.report.context import ReportContext
 from refusals import refused
 
 
-def points(plot):
-    return layers(plot, "geom_point")[-1].data
+def assert_labels_stand_apart(plot):
+    """No text overlaps another or leaves the figure, in the size that is saved."""
+    figure = (plot + theme(dpi=100)).draw()
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    # All has its place then, and nothing its pixels.
+    figure.draw_without_rendering()
+    texts = [
+        (text.get_text(), text.get_window_extent(renderer))
+        for text in figure.findobj(Text)
+        if text.get_visible() and text.get_text().strip()
+    ]
+    whole = figure.bbox
+    plt.close(figure)
+    assert len(texts) > 4
+    for (text, box), (other, other_box) in itertools.combinations(texts, 2):
+        assert not box.overlaps(other_box), (text, other)
+    for text, box in texts:
+        assert whole.x0 <= box.x0 <= box.x1 <= whole.x1, text
+        assert whole.y0 <= box.y0 <= box.y1 <= whole.y1, text
 
 
-def drawn(plot, *columns):
-    return sorted(points(plot)[list(columns)].itertuples(index=False, name=None))
+def layers(plot, geom):
+    """Layers of one kind, in the order in which they are drawn."""
+    return [part.geom for part in plot.layers if type(part.geom).__name__ == geom]
 
 
 def of_table(counts, **columns):
@@ -35,70 +55,13 @@ def of_table(counts, **columns):
     return analysed(trials, ReportContext(title="a table"), interleaved=False)
 
 
-def test_wall_time_and_speedup_are_the_columns_of_the_configurations(full):
-    table = full.configurations.sort("stage", "workers")
-    for draw, column in ((figures.wall_time, "wall_s"), (figures.speedup, "speedup")):
-        rows = table.select("stage", "workers", column)
-        assert drawn(draw(full), "curve", "workers", column) == rows.rows()
-    dots = layers(figures.wall_time(full), "geom_point")[0].data
-    assert sorted(dots["wall_s"]) == sorted(full.trials.filter("valid")["wall_s"])
-
-
-def test_an_invalid_configuration_is_a_cross_and_no_point(broken):
-    for draw in (figures.wall_time, figures.speedup):
-        *_, marked, crossed = layers(draw(broken), "geom_point")
-        assert crossed.aes_params["shape"] == "x"
-        assert crossed.data["invalid"].all()
-        assert not marked.data["invalid"].any()
-    (crossed,) = layers(figures.losses(broken), "geom_point")
-    assert crossed.data["invalid"].all()
-
-
-def test_bars_are_the_losses_below_what_the_baseline_needed(full):
-    plot = figures.losses(full)
-    (bars,) = layers(plot, "geom_col")
-    known = full.losses.filter(pl.col("worker_seconds") > 0)["worker_seconds"]
-    assert sorted(bars.data["worker_seconds"]) == sorted(known)
-    (across,) = layers(plot, "geom_segment")
-    base = full.configurations.filter(workers=1).to_dicts()
-    for row in base:
-        own = across.data[across.data["curve"] == row["stage"]]["needed_s"]
-        assert own.tolist() == pytest.approx([row["worker_seconds"]] * len(own))
-
-
-def test_of_a_grid_times_and_ratios_are_drawn_by_device():
-    results = madeupgrid.made_up(sizes=(224, 448))
-    grid = next(iter(results.kinds))
-    times = [row["call_s"] for row in points(figures.size_sweep(results)).to_dict("records")]
-    assert sorted(times) == sorted(grid.points["steady_s"])
-    ratios = grid.ratios.filter(measure="steady")["ratio"]
-    assert sorted(points(figures.size_speedup(results))["ratio"]) == sorted(ratios)
+def test_one_size_on_one_device_is_a_point_without_a_line_or_a_ratio():
     one = madeupgrid.made_up(("cpu",), (224,), repeats=1, parts=False, references=False)
     plot = figures.size_sweep(one)
-    assert len(points(plot)) == 1
+    assert len(layers(plot, "geom_point")[-1].data) == 1
     assert not layers(plot, "geom_line")
     with refused(figures.NothingToDrawError):
         figures.size_speedup(one)
-
-
-def test_of_ranks_components_and_the_front_are_drawn():
-    results = madeupreconstruct.made_up()
-    (found,) = results.kinds
-    known = found.scaling.filter(pl.col("speedup") > 0, pl.col("component") != "objective")
-    assert sorted(points(figures.components(results))["speedup"]) == sorted(known["speedup"])
-    results = madeuploader.made_up(madeuploader.consuming(500.0))
-    (found,) = results.kinds
-    plot = figures.loader_pareto(results)
-    known = found.points.drop_nulls("on_front")
-    assert sorted(points(plot)["patches_per_s"]) == sorted(known["patches_per_s"])
-    (labels,) = layers(plot, "geom_text")
-    assert len(labels.data) == known["on_front"].sum()
-
-
-def test_where_nothing_was_timed_there_is_no_figure(new_run, tmp_path):
-    nothing = new_run().trial("track", [{"compute": 1.0}], failed=["w0"]).results_with_timeline()
-    assert figures.write_figures(tmp_path, nothing) == []
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

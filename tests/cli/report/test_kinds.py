@@ -8,8 +8,8 @@ import madeuploader
 import madeupmachine
 import madeupreconstruct
 from atleastone import some
+from browser.reports import KEYS
 from pyscale.report.csv import RARE_FILES, write_csv
-from pyscale.report.page import values
 
 KINDS = {
     "grid": madeupgrid.made_up,
@@ -17,7 +17,6 @@ KINDS = {
     "loader": lambda: madeuploader.made_up(madeuploader.consuming(500.0)),
     "reconstruct": madeupreconstruct.made_up,
 }
-KEYS = {one.table: one.key for one in vars(values).values() if isinstance(one, values.Numbers)}
 
 
 @pytest.fixture(scope="module", params=KINDS)

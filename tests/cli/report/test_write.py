@@ -6,6 +6,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from asread import seen
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
 from pyscale.evaluation.results import analysed
@@ -75,6 +76,7 @@ def test_a_run_without_any_record_yet_is_an_empty_report(tmp_path, new_run):
     for file in FILES.values():
         assert (tmp_path / file).read_text().count("\n") == 1
     assert "No results: no trial has a record" in (tmp_path / "scaling_analysis.md").read_text()
+    assert "No trial has a record" in seen((tmp_path / "report.html").read_text())
 
 
 @pytest.mark.parametrize("place", ["file", "file/deeper", "/proc"])

@@ -6,21 +6,6 @@ from hypothesis import strategies as st
 from pyscale.store.journal import Journal
 
 
-def test_events_come_back_in_order_and_the_listener_hears_of_them(tmp_path):
-    heard = []
-    journal = Journal(tmp_path / "journal.jsonl", heard.append)
-    journal.append("run_started")
-    journal.append("submitted", "segment-n2-b1", ("11", "12"), "two jobs")
-    first, second = journal.read()
-    assert heard == [first, second]
-    assert (first.kind, first.trial) == ("run_started", None)
-    assert (second.trial, second.job_ids, second.detail) == (
-        "segment-n2-b1",
-        ("11", "12"),
-        "two jobs",
-    )
-
-
 @given(cut=st.integers(0, 400))
 def test_a_torn_line_loses_itself_alone(tmp_path_factory, cut):
     path = tmp_path_factory.mktemp("journal") / "journal.jsonl"

@@ -6,12 +6,10 @@ import os
 import shutil
 from multiprocessing import Pipe, get_context
 
-import psutil
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.store.lock import LockHolder, is_locked, lock_holder, run_lock, writer_here
-from pyscale_stages.measure.nodename import host_name
+from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here
 from refusals import refused
 
 
@@ -74,19 +72,6 @@ def test_a_filesystem_without_locks_is_refused_for_writing_and_holds_nothing(
 class TestEndingTheWriter:
     def test_it_is_the_process_that_holds_the_lock(self, tmp_path, other):
         assert writer_here(tmp_path).pid == other.pid
-
-    def test_a_process_that_only_the_record_names_is_nobodys_to_end(self, tmp_path, other):
-        """A run folder may come from anybody, and its record may name any process."""
-        assert other.pid
-        stranger = psutil.Popen(["sleep", "1000"])
-        try:
-            named = LockHolder(pid=stranger.pid, started_s=stranger.create_time(), node=host_name())
-            (tmp_path / "lock.json").write_text(named.model_dump_json())
-            with refused(UserError):
-                writer_here(tmp_path)
-        finally:
-            stranger.kill()
-            stranger.wait()
 
     def test_the_writer_of_a_run_does_not_write_its_copy(self, tmp_path, other):
         assert other.pid

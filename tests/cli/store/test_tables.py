@@ -1,5 +1,6 @@
 """The tidy tables say of each task where it ran, what it waited for, asked for and used."""
 
+import json
 from datetime import datetime, timedelta
 
 import polars as pl
@@ -105,14 +106,14 @@ def test_lanes_are_those_of_the_order_or_follow_from_the_times(run):
     assert [row(run, task)["lane"] for task in ("w0", "w1")] == [1, 0]
 
 
-def tell_of_node(run, node, state, runnable):
+def tell_of_node(run, node, state, runnable, trial=TRIAL):
     """Leave what the first task on a node with four cores found there."""
     around = Bystanders(node=node, cores=4, pyscale_tasks=0, runnable=runnable)
     record = NodeRecord(
         cache=TrialCache.model_validate({"asked": "cold", "state": state}),
         surroundings=Surroundings(start=around),
     )
-    folder = run.trial(run.plan.trial(TRIAL))
+    folder = run.trial(run.plan.trial(trial))
     (folder / f"node.{node}.json").write_text(record.model_dump_json())
 
 
@@ -189,3 +190,92 @@ def test_a_run_without_records_has_empty_tables(make, tmp_path):
     assert (tables.tasks.height, tables.spans.height, tables.calls.height) == (0, 0, 0)
     assert tables.timings.is_empty()
     assert dict(tables.tasks.schema) == task_schema()
+
+
+ENTRY = "register_denoise"
+BASE = f"{ENTRY}-n1-b1"
+
+
+@pytest.fixture
+def beside(make, tmp_path):
+    """A run of an entry on one worker, and on two that are set beside it."""
+    plan = make(only=(ENTRY,), repeats=1)
+    changes = {BASE: {"threads": 3}, TRIAL: {"beside_trial": BASE}}
+    trials = [trial.model_copy(update=changes[trial.id]) for trial in plan.trials]
+    plan = plan.model_copy(update={"trials": tuple(trials)})
+    return carried_out(plan, tmp_path)
+
+
+def test_the_threads_of_its_own_point_decide_whether_a_trial_had_to_share(beside):
+    """Of BASE, which has three on four cores; the run's other workers have one."""
+    (node,) = build_tables(beside).tasks.filter(trial=BASE, task="w0")["node"]
+    for others, disturbed in ((1, False), (2, True)):
+        tell_of_node(beside, node, "warm", others, BASE)
+        (found,) = build_tables(beside).tasks.filter(trial=BASE, task="w0")["disturbed"]
+        assert found is disturbed
+
+
+def test_memory_of_the_device_stands_in_the_row_of_a_task(beside):
+    used = {"gpu_own_peak_bytes": 2**30, "gpu_peak_bytes": 2**31}
+    tell(beside, BASE, "w0", counters=used)
+    (row,) = build_tables(beside).tasks.filter(trial=BASE, task="w0").select(*used).to_dicts()
+    assert row == used
+
+
+def test_what_is_set_beside_another_point_is_no_check_of_agreement(beside):
+    folder = beside.task(beside.plan.trial(TRIAL), "beside")
+    found = json.loads((folder / "result.json").read_text())["agreement"]
+    details = {"ap_iou50": 0.9, "cells_other": 12.0}
+    found |= {"score": 0.75, "same": False, "identical": False, "details": details}
+    tell(beside, TRIAL, "beside", agreement=found)
+    tasks = build_tables(beside).tasks
+    (found,) = tasks.filter(task="beside").to_dicts()
+    assert (found["verb"], found["beside_trial"], found["beside_agreement"]) == (
+        "check",
+        BASE,
+        0.75,
+    )
+    assert found["beside_identical"] is False
+    assert json.loads(found["beside_details"]) == details
+    assert (found["agreement"], found["agreement_same"], found["quality"]) == (None, None, "{}")
+    others = tasks.filter(pl.col("task") != "beside")
+    assert others.select(pl.col("^beside_.*$").null_count()).row(0) == (others.height,) * 6
+    assert others.filter(task="check")["agreement"].to_list() == [1.0]
+
+
+READ = Timing(test="parallel_read_cold", repeat=1, wall_s=2.0)
+ABSENT = Timing(test="fft_3d", repeat=0, wall_s=None, why_not="no memory")
+
+
+def record(run, *timings, task="w1", **keys):
+    """Let a task have timed this, and said more."""
+    tell_samples(run, TRIAL, task, *timings, **keys)
+
+
+def test_what_is_said_of_a_place_and_of_devices_is_kept_by_node_where_it_was_timed(run):
+    (node,) = build_tables(run).tasks.filter(trial=TRIAL, task="w1")["node"]
+    said = {"place_filesystem": "nfs4", "cache_device": "/dev/sda"}
+    record(run, versions=said)
+    assert build_tables(run).sources.places == {}
+    record(run, READ, task="w0", versions=said | {"numpy": "2.0", "python": "3.11"})
+    record(run, ABSENT, versions={"device_0": "H200"})
+    assert build_tables(run).sources.places == {node: said | {"device_0": "H200"}}
+
+
+def test_the_filesystem_of_the_input_stands_with_the_task(run):
+    trial = run.plan.trial(TRIAL)
+    spec = json.loads((run.task(trial, "w1") / "spec.json").read_text())
+    ((_, movie),) = spec["inputs"]
+    disks = [
+        {"path": movie, "fs_type": "nfs4", "device": "remote"},
+        {"path": "/elsewhere/out", "fs_type": "tmpfs", "device": "none"},
+    ]
+    record(run, stamp={"filesystems": disks})
+    tasks = build_tables(run).tasks.filter(trial=TRIAL)
+    assert tasks.filter(task="w1")["input_storage"].item() == "nfs4 on remote"
+    assert tasks.filter(task="w0")["input_storage"].item() is None
+    # A folder whose files lie on two filesystems has no one storage.
+    parts = [{**disks[0], "path": f"{movie}/{kind}", "fs_type": kind} for kind in ("nfs4", "ext4")]
+    record(run, stamp={"filesystems": parts})
+    tasks = build_tables(run).tasks.filter(trial=TRIAL, task="w1")
+    assert tasks["input_storage"].item() is None

@@ -39,10 +39,3 @@ def test_what_is_counted_since_1970_or_has_a_zone_is_in_utc_and_a_date_on_its_ow
     # A count beyond all dates is refused.
     with pytest.raises(ValueError, match="9{20}"):
         moment("9" * 20)
-
-
-@pytest.mark.parametrize("read", [seconds_of_words, seconds_of_clock, bytes_of, moment])
-@pytest.mark.parametrize("text", ["soon", "", "-5", "1,5", "5 parsecs", "9" * 40 + " x"])
-def test_what_is_no_time_and_no_size_is_refused(read, text):
-    with pytest.raises(ValueError, match=r".*"):
-        read(text)

@@ -160,10 +160,6 @@ PLAIN = [
 EXTENDED = [*PLAIN, "jobid", "rule_name", "wildcards", "params", "threads", "resources"]
 
 
-def table_of(header, *lines):
-    return "\n".join("\t".join(line) for line in (header, *lines)) + "\n"
-
-
 def plain(seconds):
     return [str(seconds), "0:00:06", "64.00", "77.88", "6.0", "6.0", "0.0", "-", "0.0", "5.50"]
 
@@ -176,7 +172,7 @@ PLAINLY = {"workers": 1, "stage": "a"}
 
 
 def test_the_lines_of_a_file_are_repeats_and_files_tasks_even_of_one_name(write, imported):
-    files = [write(table_of(PLAIN, plain(3), plain(4)), f"{folder}/w.tsv") for folder in "ab"]
+    files = [write(trace(PLAIN, plain(3), plain(4)), f"{folder}/w.tsv") for folder in "ab"]
     table = imported("snakemake", *files, workers=2, stage="segment")[0]
     assert rows(table) == [
         ("segment", 2, 0, 3),
@@ -188,7 +184,7 @@ def test_the_lines_of_a_file_are_repeats_and_files_tasks_even_of_one_name(write,
 
 
 def test_jobs_of_one_worker_are_added_up(write, imported):
-    files = [write(table_of(PLAIN, plain(3)), f"w{n}.tsv") for n in range(2)]
+    files = [write(trace(PLAIN, plain(3)), f"w{n}.tsv") for n in range(2)]
     table, said = imported("snakemake", *files, workers=1, stage="segment")
     assert rows(table) == [("segment", 1, 0, 6)]
     assert "added up" in said
@@ -196,27 +192,27 @@ def test_jobs_of_one_worker_are_added_up(write, imported):
 
 def test_what_was_too_short_to_be_looked_at_has_a_time_all_the_same(write, imported):
     line = ["0.21", "0:00:00", *["NA"] * 8]
-    row = imported("snakemake", write(table_of(PLAIN, line)), workers=1, stage="a")[0]
+    row = imported("snakemake", write(trace(PLAIN, line)), workers=1, stage="a")[0]
     assert row.select("wall_s", "peak_memory_bytes", "cpu_s").row(0) == (0.21, None, None)
 
 
 @pytest.mark.parametrize(
     ("text", "options"),
     [
-        pytest.param(table_of(PLAIN, plain(3)), {"workers": 1}, id="--benchmark-extended"),
+        pytest.param(trace(PLAIN, plain(3)), {"workers": 1}, id="--benchmark-extended"),
         pytest.param(
-            table_of(EXTENDED, extended(3)), {"stage": "a", "workers": 1}, id="leave out --stage"
+            trace(EXTENDED, extended(3)), {"stage": "a", "workers": 1}, id="leave out --stage"
         ),
         pytest.param(
-            table_of(PLAIN, plain("0:34:10")), {"workers": 1}, id="s 0:34:10 is not a number"
+            trace(PLAIN, plain("0:34:10")), {"workers": 1}, id="s 0:34:10 is not a number"
         ),
         pytest.param(
-            table_of(PLAIN, plain(3)).replace("64.00", "nan"), PLAINLY, id="nan is not a num"
+            trace(PLAIN, plain(3)).replace("64.00", "nan"), PLAINLY, id="nan is not a num"
         ),
-        pytest.param(table_of(PLAIN, plain(3)).replace("64.00", "1e99"), PLAINLY, id="_bytes of"),
-        pytest.param(table_of(PLAIN, plain("-5")), PLAINLY, id="s -5 is not a number of seconds"),
-        pytest.param(table_of(PLAIN, plain("1e-320")), PLAINLY, id="wall_s of"),
-        pytest.param(table_of(PLAIN, plain(3)[:4]), PLAINLY, id="4 columns, but the header 10"),
+        pytest.param(trace(PLAIN, plain(3)).replace("64.00", "1e99"), PLAINLY, id="_bytes of"),
+        pytest.param(trace(PLAIN, plain("-5")), PLAINLY, id="s -5 is not a number of seconds"),
+        pytest.param(trace(PLAIN, plain("1e-320")), PLAINLY, id="wall_s of"),
+        pytest.param(trace(PLAIN, plain(3)[:4]), PLAINLY, id="4 columns, but the header 10"),
     ],
 )
 def test_what_is_wrong_with_a_benchmark_is_said_in_one_sentence(write, refused, text, options):
@@ -225,7 +221,7 @@ def test_what_is_wrong_with_a_benchmark_is_said_in_one_sentence(write, refused, 
 
 def test_how_many_ran_at_once_must_be_given(write, imported, capsys):
     with refused(UserError):
-        imported("snakemake", write(table_of(EXTENDED, extended(3))))
+        imported("snakemake", write(trace(EXTENDED, extended(3))))
     assert "set --workers" in capsys.readouterr().err
 
 

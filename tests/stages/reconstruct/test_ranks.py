@@ -111,7 +111,7 @@ def test_a_rank_whose_memory_runs_out_ends_the_others(tmp_path):
             "overlap_px": 16,
             "tiles_at_once": 8,
         },
-        faults={1: "out_of_memory"},
+        starved=(1,),
     )
     assert exhausted.exit_code == 3
     said = exhausted.sentence

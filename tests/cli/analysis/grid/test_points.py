@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.grid.findings import grid_findings_of_table
-from pyscale.analysis.grid.points import POINT_SCHEMA, device_of, trials_of_sizes
+from pyscale.analysis.grid.points import POINT_SCHEMA, trials_of_sizes
 from pyscale.analysis.scaling import configurations
 
 CPU = {"length_px": 224, "device": "cpu"}
@@ -105,24 +105,6 @@ def test_a_stage_that_records_no_calls_has_points_without_times(grid):
     assert found.ratios.is_empty()
     assert found.parts.is_empty()
     assert found.ceilings == found.wins == ()
-
-
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        ("cpu", ("", "cpu", "")),
-        ("CPU", ("", "cpu", "")),
-        ("desktop-gpu-rtx4070", ("desktop", "gpu", "rtx4070")),
-        ("macbook-m1-mps", ("macbook-m1", "mps", "")),
-        ("cuda-H200-SXM", ("", "cuda", "H200-SXM")),
-        ("desktop", None),
-        ("cpus", None),
-        ("cpu-gpu", None),
-        ("", None),
-    ],
-)
-def test_the_name_of_a_device_tells_machine_kind_and_model(name, parts):
-    assert device_of(name) == parts
 
 
 TABLE = pl.DataFrame(

@@ -164,14 +164,6 @@ def noisy(ratios, seed, error=0.04):
     return list(ratios * scatter)
 
 
-def test_without_noise_the_ceiling_is_found():
-    found = saturation(list(AREA), list(flattening(11.4, 0.1)))
-    assert found.ceiling == pytest.approx(11.4)
-    assert found.low == pytest.approx(11.4, rel=1e-4)
-    assert found.high == pytest.approx(11.4, rel=1e-4)
-    assert found.shape == "flattens"
-
-
 @pytest.mark.parametrize(
     ("sizes", "half"),
     [(AREA, 0.05), (AREA, 0.1), (AREA, 1.0), (FEW, 0.05), (FEW, 0.1)],

@@ -39,21 +39,6 @@ def test_the_time_is_the_median_and_the_rate_is_what_was_done_over_it(
     assert row["flags"] == (["few-repeats"] if len(walls_s) < 6 else [])
 
 
-def test_repeats_inside_one_process_are_one_measurement(machine):
-    machine.test("particle_write", *SIX, inside=1, amount=90.0, unit="B")
-    row = machine.only()
-    assert (row["wall_s"], row["rate"]) == (4.5, 20)
-    assert (row["repeats"], row["calls"]) == (1, 6)
-    assert (row["wall_s_low"], row["wall_s_high"]) == (None, None)
-    assert row["flags"] == ["few-repeats"]
-    # Nor does a process that repeated more often count more than others.
-    machine.test("cache_copy", *[9.0] * 7, inside=1)
-    for block in (2, 3):
-        machine.test("cache_copy", 1.0, inside=block)
-    (row,) = machine.tests.filter(test="cache_copy").to_dicts()
-    assert (row["wall_s"], row["repeats"], row["calls"]) == (1, 3, 9)
-
-
 def test_what_cannot_run_here_has_a_reason_and_no_number(machine):
     machine.test("particle_random_read_direct", None, None, why_not="refused", amount=None)
     machine.test("particle_write", *SIX)

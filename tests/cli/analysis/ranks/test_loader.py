@@ -13,7 +13,6 @@ from pyscale.analysis.ranks.loader import (
     node_use,
     with_front,
 )
-from pyscale.store.rows import loading_schema
 
 POOL8 = Entry("pool8", 640.0, 7.2)
 
@@ -50,15 +49,6 @@ def test_points_that_may_be_as_fast_are_named():
     unsure = find(*entries, ranks=(1,), repeats=3).advice
     assert [row["stage"] for row in unsure.as_fast] == ["near", "slow"]
     assert unsure.row["patches_per_s_low"] is None
-
-
-def test_what_says_no_place_or_failed_is_not_advised_and_a_run_without_loading_finds_nothing():
-    found = find(Entry("mine", 500.0, None, factory="mine:make"))
-    assert found.advice is None
-    assert found.points["on_front"].null_count() == 2
-    advice = find(POOL8, Entry("broken", 9000.0, 90.0, error="out of memory")).advice
-    assert (advice.row["stage"], advice.fastest["stage"]) == ("pool8", "pool8")
-    assert loader_findings(pl.DataFrame(schema=loading_schema()), keep=0.5) is None
 
 
 OWN = {"stage": "other", "factory": "mine:patches"}
@@ -138,14 +128,6 @@ def test_batches_that_no_block_device_gave_are_flagged(asked, stored, flagged):
     assert ("from-memory" in flags(table)) is flagged
 
 
-def test_five_trials_give_no_interval_and_the_row_says_so():
-    table = loading([ONE], ranks=(2,), repeats=5)
-    row = only_point(table)
-    assert row["patches_per_s"] == pytest.approx(2 * 500 * 0.95 * 0.9)
-    assert [row[name] for name in row if name.endswith(("_low", "_high"))] == [None] * 8
-    assert flags(table) == ["few-repeats"]
-
-
 @pytest.mark.parametrize(("slowest", "flagged"), [(0.81, False), (0.79, True)])
 def test_a_rank_a_fifth_below_the_median_of_ranks_is_a_straggler(slowest, flagged):
     table = loading([ONE], ranks=(3,), slowest=slowest)
@@ -170,16 +152,6 @@ def test_a_rank_that_straggled_once_is_no_straggler():
     assert "straggler" not in flags(table)
     slow = three_times(loading([ONE], ranks=(3,), slowest=0.8), "free_wall_s", rank=0, block=2)
     assert only_point(slow)["slowest_rank"] == 2
-
-
-def test_of_two_middle_trials_the_slower_says_how_far_a_rank_is_behind():
-    table = loading([ONE], ranks=(3,), slowest=1.0)
-    _, _, slower, faster, *_ = loader_trials(table).sort("patches_per_s")["block"]
-    straggling = [
-        only_point(three_times(table, "free_wall_s", rank=1, block=block))["straggling"]
-        for block in (slower, faster)
-    ]
-    assert straggling == pytest.approx([2 / 3, 0])
 
 
 @pytest.mark.parametrize(
@@ -326,11 +298,6 @@ def test_a_trial_in_which_one_rank_failed_or_left_no_record_measured_nothing():
         assert [row[name] for name in names] == [None] * 3
 
 
-def test_a_trial_that_was_tried_again_does_not_count():
-    row = only(of_ranks(2).with_columns(attempt=pl.Series([1, 2])))
-    assert (row["complete"], row["valid"]) == (True, False)
-
-
 @pytest.mark.parametrize(
     ("column", "values", "told"),
     [
@@ -407,15 +374,6 @@ def test_nothing_beats_a_point_on_the_front_and_such_a_point_beats_each_other(po
     assert all(any(beats(one, point) for one in found) for point in rest)
     # The order of points changes nothing.
     assert front(points[::-1]) == found
-
-
-@given(POINTS, st.floats(0.01, 1.0))
-def test_the_most_diverse_point_always_keeps_the_diversity(points, keep):
-    found = with_front(table(list(points)), keep=keep)
-    most = max(slides for _, slides in points)
-    kept = found.filter("keeps_diversity")["effective_slides"].to_list()
-    assert most in kept
-    assert min(kept) >= keep * most
 
 
 def test_points_of_another_n_or_patch_size_are_no_rivals():

@@ -54,15 +54,6 @@ def test_beyond_the_knee_more_ranks_are_faster_and_not_advised():
     assert worth[0] < worth[1]
 
 
-@pytest.mark.parametrize("repeats", [1, 6])
-def test_twice_the_ranks_are_not_advised_for_three_per_cent(repeats):
-    hardly = Entry("hardly", gradient_s=0.8, denoiser_s=0.1545)
-    (answer,) = of(hardly, ranks=(1, 2), repeats=repeats).knees
-    assert (answer.row["workers"], answer.following["workers"]) == (1, 2)
-    assert answer.following["speedup"] == pytest.approx(1.03, abs=0.005)
-    assert answer.following["efficiency"] > 0.5
-
-
 def test_where_no_more_ranks_help_the_answer_says_what_the_next_would_lose():
     (answer,) = of(Entry("slow", communication_s=2.0)).knees
     assert (answer.row["workers"], answer.row["speedup"]) == (1, 1)
@@ -82,15 +73,6 @@ def test_more_ranks_that_are_slower_are_not_advised():
     (answer,) = find(table.with_columns(wall_s=slower)).knees
     assert (answer.row["workers"], answer.following["workers"]) == (8, 9)
     assert answer.following["efficiency"] > 0.5
-
-
-def test_who_waits_is_what_limits_uneven_ranks():
-    found = of(Entry("uneven", communication_s=0.0, gather_s=0.0), ranks=(1, 4), slowest=3.0)
-    row = point(found, workers=4)
-    assert row["balance"] < 0.8
-    assert "uneven" in row["flags"]
-    assert row["barrier_share"] > 0.4
-    assert found.knees[0].limit["component"] == "barrier"
 
 
 def test_balance_is_that_of_the_slower_of_two_middle_trials():
@@ -360,18 +342,6 @@ def test_no_number_is_infinite_or_none_at_all(scaling):
             assert all(map(math.isfinite, table[name].drop_nulls())), name
 
 
-def test_six_trials_give_intervals_about_the_median_and_fewer_give_none():
-    several = one(scale(DEBLUR, ranks=(1, 2)), component="total", workers=2)
-    assert several["seconds_low"] < several["seconds"] < several["seconds_high"]
-    assert several["speedup_low"] < several["speedup"] < several["speedup_high"]
-    assert several["efficiency_high"] == pytest.approx(several["speedup_high"] / 2)
-    for repeats in (1, 5):
-        few = one(scale(DEBLUR, ranks=(1, 2), repeats=repeats), component="total", workers=2)
-        assert few["speedup"] == pytest.approx(several["speedup"])
-        assert (few["seconds_low"], few["speedup_low"], few["efficiency_low"]) == (None,) * 3
-        assert few["flags"] == "few-repeats,other-work"
-
-
 def test_drift_that_all_trials_of_a_block_share_cancels_in_the_speedup():
     table = reconstruction([DEBLUR], ranks=(1, 2), scatter=0.0)
     drift = 1 + pl.col("block") / 10
@@ -398,14 +368,6 @@ def test_a_baseline_of_which_all_trials_were_tried_again_is_none():
     assert row["baseline_workers"] == 2
     assert row["efficiency"] == pytest.approx(row["speedup"] * 2 / 4)
     assert "baseline-moved" in row["flags"].split(",")
-
-
-def test_an_entry_of_which_nothing_ran_has_rows_without_times():
-    found = scale(Entry("never", fits_from=99), DEBLUR)
-    never = found.filter(stage="never")
-    assert never.height == 4 * 7
-    assert never["seconds"].null_count() == never["baseline_workers"].null_count() == never.height
-    assert found.filter(stage="deblur_256", component="total")["speedup"].null_count() == 0
 
 
 def test_what_limits_is_told_with_its_share_of_all_losses_and_is_never_the_objective():

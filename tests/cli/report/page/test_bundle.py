@@ -1,5 +1,6 @@
-"""The libraries of the charts as one script."""
+"""The libraries of the charts as one script, and what a page gives to its scripts."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,10 @@ def test_the_real_one_sets_what_the_charts_use_and_begins_with_copyright_notices
     # The licence asks for its whole text, which comes with the libraries.
     assert "Redistributions in binary form must reproduce the above copyright notice" in notices
     assert "THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS" in notices
+
+
+def test_no_text_ends_the_script_that_it_stands_in():
+    text = shell.script_json({"stage": "</script><!-- \u2028 é"})
+    assert "<" not in text
+    assert "\u2028" not in text
+    assert json.loads(text) == {"stage": "</script><!-- \u2028 é"}
