@@ -37,14 +37,16 @@ from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movieformats.codecs import (
     CODECS,
     HEADER_BYTES,
+    PLACE_BITS,
+    RUN_BITS,
     CodecName,
+    Frame,
     MovieFile,
     checksum_of,
     first_difference,
     sha256_of_frame,
     write_movie_file,
 )
-from pyscale_stages.movieformats.eer import PLACE_BITS, RUN_BITS, Frame
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
 from pyscale_stages.wording import plural, size_in_words

@@ -7,7 +7,7 @@ import pytest
 import tifffile
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.storage import book, run
+from pyscale_stages.storage import reads, run
 from pyscale_stages.storage.testfiles import own_files
 from refusals import refused
 from smallstages import SMALL
@@ -58,12 +58,12 @@ def test_the_whole_page_cache_is_dropped_before_what_is_cold_alone_where_the_use
     tmp_path, monkeypatch
 ):
     switch = tmp_path / "drop_caches"
-    monkeypatch.setattr(book, "DROP_CACHES", switch)
+    monkeypatch.setattr(reads, "DROP_CACHES", switch)
     monkeypatch.setattr(run, "DROP_CACHES", switch)
     (tmp_path / "file").write_bytes(b"1")
-    book.prepare([tmp_path / "file"], "warm", drop_caches=True)
+    reads.prepare([tmp_path / "file"], "warm", drop_caches=True)
     assert not switch.exists()
-    book.prepare([tmp_path / "file"], "cold", drop_caches=True)
+    reads.prepare([tmp_path / "file"], "cold", drop_caches=True)
     assert switch.read_text() == "1"
     switch.unlink()
     (tmp_path / "place").mkdir()

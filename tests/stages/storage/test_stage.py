@@ -146,7 +146,7 @@ def test_a_direct_read_that_fills_the_page_cache_is_not_called_direct(
 ):
     monkeypatch.setattr(reads, "why_not_direct", lambda _path: "")
     monkeypatch.setattr(reads, "resident_bytes", lambda _files: 4096)
-    monkeypatch.setattr("pyscale_stages.storage.book.Proof.all_cold", True)
+    monkeypatch.setattr("pyscale_stages.storage.reads.Proof.all_cold", True)
     out = bench.done("run", place, movie_formats=["mrc"], modes=["direct"], readers=[1])
     direct = timings(out).filter(pl.col("test").str.ends_with("_direct"))
     assert len(direct) == 4
