@@ -5,13 +5,8 @@ import sys
 import pytest
 import torch
 
-from pyscale_stages.loader.threads import (
-    VARIABLES,
-    Crew,
-    one_thread_each,
-    oversubscription,
-    threads_here,
-)
+from pyscale_stages.loader.batches import VARIABLES, one_thread_each, threads_here
+from pyscale_stages.loader.run import Crew, oversubscription
 
 FOUR_CPUS = (0, 1, 2, 3)
 
