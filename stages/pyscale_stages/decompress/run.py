@@ -96,7 +96,7 @@ class Packed:
     """A movie in memory as it lies in its file."""
 
     decoders: Sequence[Decoder]
-    shape: tuple[int, int, int]
+    shape: tuple[int, ...]
     """(T, Y, X) of the movie."""
     dtype: np.dtype[Any]
 
@@ -127,7 +127,8 @@ def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
             # A stack of one image is an image.
             shape, dtype = file.data.shape[-2:], file.data.dtype
         inside = np.frombuffer(content, dtype, offset=HEADER_BYTES).reshape(-1, *shape)
-        return _packed([partial(np.copyto, src=frame) for frame in inside], shape, dtype)
+        copies = [partial(np.copyto, src=frame) for frame in inside]
+        return Packed(copies, inside.shape, dtype)
 
     with tifffile.TiffFile(path) as file:
         pages = [page.aspage() for page in file.pages]
@@ -138,7 +139,8 @@ def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
         shape, dtype = pages[0].shape, np.dtype(pages[0].dtype)
         if name == "tiff_none":
             frames = [np.frombuffer(strip, dtype).reshape(shape) for strip in strips]
-            return _packed([partial(np.copyto, src=frame) for frame in frames], shape, dtype)
+            copies = [partial(np.copyto, src=frame) for frame in frames]
+            return Packed(copies, (len(copies), *shape), dtype)
         decode = tifffile.TIFF.DECOMPRESSORS[pages[0].compression]
     layout = (shape, RUN_BITS, PLACE_BITS // 2, PLACE_BITS // 2) if name == "eer" else ()
     # The other decoders fill plain bytes.
@@ -147,12 +149,7 @@ def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
     def into(strip: memoryview, frame: Frame) -> None:
         decode(strip, *layout, out=frame if knows_images else frame.reshape(-1).view(np.uint8))
 
-    return _packed([partial(into, strip) for strip in strips], shape, dtype)
-
-
-def _packed(decoders: Sequence[Decoder], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Packed:
-    height, width = shape
-    return Packed(decoders, (len(decoders), height, width), dtype)
+    return Packed([partial(into, strip) for strip in strips], (len(strips), *shape), dtype)
 
 
 @contextmanager

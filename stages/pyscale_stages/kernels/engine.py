@@ -25,7 +25,6 @@ import torch
 
 from pyscale_stages.kernels.particles import (
     SHIFTS_PX,
-    InMemory,
     OnDisk,
     Particles,
     simulate,
@@ -110,8 +109,8 @@ def prepare(bench: Bench, *, how: Combination) -> Work[Outcome]:
     """Particles in memory or in a file, and everything constant on the device."""
     # All combinations of a symmetry see the same particles, so that they can be compared.
     made = simulate(bench.params, bench.rng(f"particles_{how.symmetry}"), how.symmetry)
-    source: InMemory | OnDisk
-    source = InMemory(made.images) if how.place == "memory" else OnDisk(made.images, bench.scratch)
+    on_disk = OnDisk(made.images, bench.scratch) if how.place == "disk" else None
+    batch = made.images.__getitem__ if on_disk is None else on_disk.batch
     engine = Engine(bench, made, how)
     order = bench.rng("order").permutation(bench.params.particles)
     step = bench.params.particle_batch
@@ -119,7 +118,7 @@ def prepare(bench: Bench, *, how: Combination) -> Work[Outcome]:
 
     def read(part: npt.NDArray[np.int64], clock: StepClock) -> npt.NDArray[np.float32]:
         with clock.step("load_particles", amount=len(part) * made.images[0].nbytes):
-            return source.batch(part)
+            return batch(part)
 
     def once(clock: StepClock) -> Outcome:
         if how.threads == "single":
@@ -138,7 +137,8 @@ def prepare(bench: Bench, *, how: Combination) -> Work[Outcome]:
         return Outcome(pose, shift, built, volume)
 
     truth = engine.reference.cpu().numpy()
-    return Work(once, lambda result: judged(result, made, order, truth), source.before)
+    before = on_disk.before if on_disk is not None else lambda: None
+    return Work(once, lambda result: judged(result, made, order, truth), before)
 
 
 def read_ahead(
