@@ -107,17 +107,6 @@ class Packed:
         return room
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """What it took to decode a movie once."""
-
-    wall_s: float
-    cpu_s: float
-    """Time of all cores."""
-    busy_threads: int
-    """Threads that decoded at least one frame."""
-
-
 def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
     """Prepare the decoding of each frame: what remains is what the library of the codec does."""
     if name == "mrc":
@@ -162,8 +151,11 @@ def running_threads(count: int) -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def decode_all(movie: Packed, room: Frame, pool: ThreadPoolExecutor) -> Decoding:
-    """Decode every frame once into `room`, which holds zeros; a free thread takes the next."""
+def decode_all(movie: Packed, room: Frame, pool: ThreadPoolExecutor) -> tuple[float, float, int]:
+    """Decode every frame once into `room`, which holds zeros; a free thread takes the next.
+
+    Says how many seconds that took, how many of all cores, and how many threads decoded a frame.
+    """
 
     def decode(number: int) -> int:
         movie.decoders[number](room[number])
@@ -171,9 +163,7 @@ def decode_all(movie: Packed, room: Frame, pool: ThreadPoolExecutor) -> Decoding
 
     cpu_s, start = time.process_time(), time.monotonic()
     busy = set(pool.map(decode, range(len(movie.decoders))))
-    return Decoding(
-        wall_s=time.monotonic() - start, cpu_s=time.process_time() - cpu_s, busy_threads=len(busy)
-    )
+    return time.monotonic() - start, time.process_time() - cpu_s, len(busy)
 
 
 LOWER = "measure smaller or fewer movies"
@@ -301,7 +291,7 @@ def _decode(
     room.fill(0)
     with running_threads(threads) as pool, task.span("compute"):
         try:
-            decoding = decode_all(packed, room, pool)
+            wall_s, cpu_s, busy_threads = decode_all(packed, room, pool)
         except LIBRARY_ERRORS as error:
             _cannot(task, movie.name, _in_words(error), repeat, threads)
             return
@@ -322,7 +312,7 @@ def _decode(
         "decode",
         repeat=repeat,
         workers=threads,
-        wall_s=decoding.wall_s,
+        wall_s=wall_s,
         amount=movie.decoded_bytes,
         unit="B",
         details={
@@ -330,9 +320,9 @@ def _decode(
             "movie": repeat % task.params.movies,
             "checksum": checksum_of(found),
             "compressed_bytes": movie.size_bytes,
-            "compressed_bytes_per_s": movie.size_bytes / decoding.wall_s,
-            "cpu_s": decoding.cpu_s,
-            "busy_threads": decoding.busy_threads,
+            "compressed_bytes_per_s": movie.size_bytes / wall_s,
+            "cpu_s": cpu_s,
+            "busy_threads": busy_threads,
         },
     )
 

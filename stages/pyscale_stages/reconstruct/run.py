@@ -15,7 +15,6 @@ from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.group import Group, joined
 from pyscale_stages.reconstruct.denoiser import RANDOM, network_of, weights_of
 from pyscale_stages.reconstruct.device import (
-    Place,
     backend_of,
     memory_peak_bytes,
     memory_pss_bytes,
@@ -50,7 +49,7 @@ def run(task: Task[ReconstructParams]) -> None:
     backend = backend_of(spec.device)
     with joined(spec.rank, spec.ranks, spec.meeting, backend) as group, torch.no_grad():
         task.versions |= group.transport
-        place = Place(spec.rank, spec.ranks, node_name())
+        place = f"rank {spec.rank} of {spec.ranks} on {node_name()}"
         with task.span("model_load"):
             solver, of_setup = _ready(task, params, group, place)
         if group.number == 0:
@@ -82,7 +81,7 @@ def _warn_of_idle_ranks(task: Task, ranks: int, operators: int, tiles: int) -> N
 
 
 def _ready(
-    task: Task, params: ReconstructParams, group: Group, place: Place
+    task: Task, params: ReconstructParams, group: Group, place: str
 ) -> tuple[Solver, dict[str, Any]]:
     """Make the image, this rank's operators and the denoiser, and agree with the other ranks."""
     from pyscale_stages.reconstruct.context import TimedContext

@@ -26,12 +26,6 @@ FILE_NAME = "particles{}.mrc"
 _BLOCK_BYTES = 1 << 20
 
 
-def particles_by_file(params: StorageParams) -> list[int]:
-    """Spread the particles over the files as evenly as whole numbers allow."""
-    parts = np.array_split(np.arange(params.particles), params.particle_files)
-    return [len(part) for part in parts]
-
-
 def particles_of(seed: int, number: int, count: int, side_px: int) -> npt.NDArray[np.float32]:
     """Draw the normally distributed particles of one file, which no compression makes smaller."""
     rng = np.random.default_rng([seed, number])
@@ -49,10 +43,11 @@ def write_stack(task: Task[StorageParams], folder: Path, repeat: int) -> Stack:
     pieces: list[Piece] = []
     piece_crc32: list[int] = []
     write_s = flush_s = 0.0
-    for number, count in enumerate(particles_by_file(params)):
+    parts = np.array_split(np.arange(params.particles), params.particle_files)
+    for number, part in enumerate(parts):
         path = folder / FILE_NAME.format(number)
         with task.span("compute"):
-            particles = particles_of(task.spec.seed, number, count, params.particle_side_px)
+            particles = particles_of(task.spec.seed, number, len(part), params.particle_side_px)
         with task.span("write"):
             begin = time.perf_counter()
             write_mrc(path, particles)
@@ -69,7 +64,7 @@ def write_stack(task: Task[StorageParams], folder: Path, repeat: int) -> Stack:
             piece_crc32 += [zlib.crc32(particle.data.cast("B")) for particle in particles]
             pieces += [
                 Piece(number, HEADER_BYTES + index * params.particle_bytes, params.particle_bytes)
-                for index in range(count)
+                for index in range(len(part))
             ]
     stack = Stack(
         folder=folder,

@@ -13,7 +13,7 @@ from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct import run
-from pyscale_stages.reconstruct.device import Place, memory_peak_bytes
+from pyscale_stages.reconstruct.device import memory_peak_bytes
 from pyscale_stages.reconstruct.iterate import gate_of
 from pyscale_stages.reconstruct.stage import STAGE, ReconstructParams
 from pyscale_stages.reconstruct.tiles import interior_mask
@@ -39,7 +39,7 @@ def share(tmp_path):
         spec = TaskSpec(stage="reconstruct", inputs=(), output=tmp_path / "rank", seed=SEED)
         task = Task(STAGE, spec, params, SpanRecorder(time.monotonic()))
         alone = Group(0, 1)
-        solver, _ = run._ready(task, params, alone, Place(0, 1, "here"))
+        solver, _ = run._ready(task, params, alone, "here")
         solver.context.world_size = 2
         return task, params, solver
 
