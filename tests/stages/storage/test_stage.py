@@ -113,9 +113,7 @@ def test_movies_need_no_more_room_than_was_asked_for(bench, place, monkeypatch):
     assert len(sizes) == 3
 
 
-def test_with_a_cache_folder_the_copy_is_read_too_and_without_it_is_said_why_not(
-    bench, timings, place, tmp_path
-):
+def test_with_a_cache_folder_the_copy_is_read_too(bench, timings, place, tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
     result = bench.run("run", place, cache_folder=str(cache), modes=["warm"])
@@ -131,20 +129,6 @@ def test_with_a_cache_folder_the_copy_is_read_too_and_without_it_is_said_why_not
     assert checksum["cache_sequential_read_warm"] == checksum["particle_write"]
     assert checksum["cache_random_read_warm"] == checksum["particle_random_read_warm"]
     assert any("cache_folder lies on the filesystem" in warning for warning in result.warnings)
-    (copy,) = (t for t in bench.run("run", modes=["warm"]).of(Timing) if "copy" in t.test)
-    assert copy.wall_s is None
-    assert copy.why_not.startswith("the node's scratch folder (TMPDIR) lies on the filesystem")
-
-
-def test_a_filesystem_that_refuses_direct_reads_is_told_and_the_rest_is_measured(
-    bench, place, monkeypatch
-):
-    monkeypatch.setattr(reads, "why_not_direct", lambda _path: "the filesystem refuses O_DIRECT")
-    result = bench.run("run", place, modes=["warm", "direct"])
-    timed = {timing.test: timing for timing in result.of(Timing)}
-    direct = timed["particle_random_read_direct"]
-    assert (direct.wall_s, direct.why_not) == (None, "the filesystem refuses O_DIRECT")
-    assert timed["particle_random_read_warm"].wall_s > 0
 
 
 def test_a_direct_read_that_fills_the_page_cache_is_not_called_direct(
