@@ -157,35 +157,12 @@ def test_tiles_are_kept_within_bounds_and_not_changed_by_what_a_caller_does_to_a
     np.testing.assert_array_equal(_whole(slide), expected)
 
 
-def _damaged(path, at_share, damage):
-    """Overwrite a part of the second tile of the first level."""
-    with tifffile.TiffFile(path) as tiff:
-        page = tiff.pages.first
-        offset, size = page.dataoffsets[1], page.databytecounts[1]
-    with path.open("r+b") as file:
-        file.seek(offset + int(at_share * (size - len(damage))))
-        file.write(damage)
-    return _opened(path)
-
-
-@pytest.mark.parametrize(
-    ("at_share", "damage"),
-    [(0, b"garbage"), (0.5, b"\xff\x17garbage"), (0.5, b"\xff\xd9"), (1, b"garbage")],
-)
-def test_a_damaged_tile_is_said_in_a_sentence_and_its_neighbours_are_read(
-    make_svs, at_share, damage
-):
-    slide = _damaged(make_svs(), at_share, damage)
-    assert slide.read_region(0, 0, 0, 128, 128).shape == (128, 128, 3)
-    with refused(BadInput):
-        slide.read_region(100, 100, 0, 64, 64)
-
-
-def test_damaged_bytes_of_other_compressions_are_said_as_well(write_tiled, picture):
+def test_damaged_bytes_of_other_compressions_are_said_as_well(write_tiled, damage_tile, picture):
     for compression in ("lzw", "deflate", "zstd", "jpeg2000"):
         path = write_tiled(f"{compression}.tif", picture, compression=compression)
         with refused(BadInput):
-            _damaged(path, 0, b"\x93garbage" * 20).read_region(128, 0, 0, 128, 128)
+            damage_tile(path, 0, b"\x93garbage" * 20)
+            _opened(path).read_region(128, 0, 0, 128, 128)
 
 
 def test_what_ends_too_soon_is_refused_when_it_is_opened(make_svs):
