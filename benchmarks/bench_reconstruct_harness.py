@@ -179,7 +179,7 @@ def interleaved(solver: Solver, plain: Iterate, group: Group) -> dict[str, Any]:
     def looped(iterate: Iterate) -> Block:
         parts.clear()
         group.meet()
-        image = iterate(torch.zeros((1, *solver.shape)))
+        image = iterate(torch.zeros((1, *solver.problem.shape)))
         start = time.perf_counter()
         for _ in range(ITERATIONS):
             image = iterate(image)
@@ -221,7 +221,7 @@ def nothing_timed(solver: Solver, group: Group) -> dict[str, float]:
     components = Noted(solver.context.components.wait)
     solver.context.components = components
     with components.iteration():
-        solver.iterate(torch.zeros((1, *solver.shape)))
+        solver.iterate(torch.zeros((1, *solver.problem.shape)))
     entered = components.entered
 
     def timing() -> None:

@@ -21,15 +21,17 @@ from typing import NamedTuple
 from pyscale.analysis.intervals import median_interval
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
-from pyscale_stages.storage.book import Case, prepare
 from pyscale_stages.storage.reading import ALIGNMENT_BYTES
 from pyscale_stages.storage.reads import (
+    Case,
+    Stack,
+    prepare,
     random_order,
     read_at_random,
     read_sequentially,
 )
 from pyscale_stages.storage.stage import STAGE, Mode, StorageParams
-from pyscale_stages.storage.testfiles import FILE_NAME, Stack, write_stack
+from pyscale_stages.storage.testfiles import FILE_NAME, write_stack
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
 

@@ -122,15 +122,15 @@ def gate(context):
     def hungry(_image, _sigma):
         return torch.empty(1 << 50)
 
-    found = gate_of(solver, problem, hungry, params, seed=0)  # a function
+    found = gate_of(replace(solver, network=hungry), params, seed=0)
     many = params.model_copy(update={"channels": (2**40, 1, 1, 1)})
-    refused = gate_of(solver, problem, network, many, seed=0)
+    refused = gate_of(solver, many, seed=0)
     others = replace(
         solver,
         measurements=[None if each is None else each + 1 for each in solver.measurements],
         denoised=lambda given: given + 1,
     )
-    differing = gate_of(others, problem, network, params, seed=0)
+    differing = gate_of(others, params, seed=0)
     weights = float(sum(values.double().abs().sum() for values in network.state_dict().values()))
     return {
         "gate": None if found is None else found.model_dump(),

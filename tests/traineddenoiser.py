@@ -24,13 +24,14 @@ def write_weights(path, steps=STEPS):
     import torch
     from deepinv.models import DRUNet
 
-    from pyscale_stages.reconstruct.phantoms import phantom
+    from pyscale_stages.reconstruct.images import image_of
     from pyscale_stages.reconstruct.stage import ReconstructParams
 
     threads = torch.get_num_threads()
     # More would wait for each other, on a machine that has other work too.
     torch.set_num_threads(1)
-    images = torch.cat([phantom(ReconstructParams(size_px=32), seed) for seed in IMAGES])
+    made = (image_of(ReconstructParams(size_px=32), seed) for seed in IMAGES)
+    images = torch.stack([torch.from_numpy(image) for image in made])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         network = DRUNet(

@@ -29,7 +29,7 @@ class ZarrImage:
     """An image of an OME-Zarr at one resolution level."""
 
     def __init__(self, path: Path, reading: Reading) -> None:
-        group, below, described, n_images = _image(path, reading.series)
+        group, below, described, n_images = image_at(path, reading.series)
         try:
             multiscale = described["multiscales"][0]
             levels = [str(level["path"]) for level in multiscale["datasets"]]
@@ -118,7 +118,7 @@ def _has_chunk(folder: Path, first: int) -> bool:
     return any(next(folder.glob(pattern), None) is not None for pattern in named)
 
 
-def _image(path: Path, asked: int | None) -> tuple[Any, str, dict[str, Any], int]:
+def image_at(path: Path, asked: int | None) -> tuple[Any, str, dict[str, Any], int]:
     """Group of the image, its path below the folder, its description, and how many there are."""
     import zarr
 

@@ -37,14 +37,16 @@ from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movieformats.codecs import (
     CODECS,
     HEADER_BYTES,
+    PLACE_BITS,
+    RUN_BITS,
     CodecName,
+    Frame,
     MovieFile,
     checksum_of,
     first_difference,
     sha256_of_frame,
     write_movie_file,
 )
-from pyscale_stages.movieformats.eer import PLACE_BITS, RUN_BITS, Frame
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
 from pyscale_stages.wording import plural, size_in_words
@@ -94,7 +96,7 @@ class Packed:
     """A movie in memory as it lies in its file."""
 
     decoders: Sequence[Decoder]
-    shape: tuple[int, int, int]
+    shape: tuple[int, ...]
     """(T, Y, X) of the movie."""
     dtype: np.dtype[Any]
 
@@ -103,17 +105,6 @@ class Packed:
         room = np.empty(self.shape, self.dtype)
         room.fill(0)
         return room
-
-
-@dataclass(frozen=True)
-class Decoding:
-    """What it took to decode a movie once."""
-
-    wall_s: float
-    cpu_s: float
-    """Time of all cores."""
-    busy_threads: int
-    """Threads that decoded at least one frame."""
 
 
 def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
@@ -125,7 +116,8 @@ def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
             # A stack of one image is an image.
             shape, dtype = file.data.shape[-2:], file.data.dtype
         inside = np.frombuffer(content, dtype, offset=HEADER_BYTES).reshape(-1, *shape)
-        return _packed([partial(np.copyto, src=frame) for frame in inside], shape, dtype)
+        copies = [partial(np.copyto, src=frame) for frame in inside]
+        return Packed(copies, inside.shape, dtype)
 
     with tifffile.TiffFile(path) as file:
         pages = [page.aspage() for page in file.pages]
@@ -136,7 +128,8 @@ def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
         shape, dtype = pages[0].shape, np.dtype(pages[0].dtype)
         if name == "tiff_none":
             frames = [np.frombuffer(strip, dtype).reshape(shape) for strip in strips]
-            return _packed([partial(np.copyto, src=frame) for frame in frames], shape, dtype)
+            copies = [partial(np.copyto, src=frame) for frame in frames]
+            return Packed(copies, (len(copies), *shape), dtype)
         decode = tifffile.TIFF.DECOMPRESSORS[pages[0].compression]
     layout = (shape, RUN_BITS, PLACE_BITS // 2, PLACE_BITS // 2) if name == "eer" else ()
     # The other decoders fill plain bytes.
@@ -145,12 +138,7 @@ def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
     def into(strip: memoryview, frame: Frame) -> None:
         decode(strip, *layout, out=frame if knows_images else frame.reshape(-1).view(np.uint8))
 
-    return _packed([partial(into, strip) for strip in strips], shape, dtype)
-
-
-def _packed(decoders: Sequence[Decoder], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Packed:
-    height, width = shape
-    return Packed(decoders, (len(decoders), height, width), dtype)
+    return Packed([partial(into, strip) for strip in strips], (len(strips), *shape), dtype)
 
 
 @contextmanager
@@ -163,8 +151,11 @@ def running_threads(count: int) -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def decode_all(movie: Packed, room: Frame, pool: ThreadPoolExecutor) -> Decoding:
-    """Decode every frame once into `room`, which holds zeros; a free thread takes the next."""
+def decode_all(movie: Packed, room: Frame, pool: ThreadPoolExecutor) -> tuple[float, float, int]:
+    """Decode every frame once into `room`, which holds zeros; a free thread takes the next.
+
+    Says how many seconds that took, how many of all cores, and how many threads decoded a frame.
+    """
 
     def decode(number: int) -> int:
         movie.decoders[number](room[number])
@@ -172,9 +163,7 @@ def decode_all(movie: Packed, room: Frame, pool: ThreadPoolExecutor) -> Decoding
 
     cpu_s, start = time.process_time(), time.monotonic()
     busy = set(pool.map(decode, range(len(movie.decoders))))
-    return Decoding(
-        wall_s=time.monotonic() - start, cpu_s=time.process_time() - cpu_s, busy_threads=len(busy)
-    )
+    return time.monotonic() - start, time.process_time() - cpu_s, len(busy)
 
 
 LOWER = "measure smaller or fewer movies"
@@ -302,7 +291,7 @@ def _decode(
     room.fill(0)
     with running_threads(threads) as pool, task.span("compute"):
         try:
-            decoding = decode_all(packed, room, pool)
+            wall_s, cpu_s, busy_threads = decode_all(packed, room, pool)
         except LIBRARY_ERRORS as error:
             _cannot(task, movie.name, _in_words(error), repeat, threads)
             return
@@ -323,7 +312,7 @@ def _decode(
         "decode",
         repeat=repeat,
         workers=threads,
-        wall_s=decoding.wall_s,
+        wall_s=wall_s,
         amount=movie.decoded_bytes,
         unit="B",
         details={
@@ -331,9 +320,9 @@ def _decode(
             "movie": repeat % task.params.movies,
             "checksum": checksum_of(found),
             "compressed_bytes": movie.size_bytes,
-            "compressed_bytes_per_s": movie.size_bytes / decoding.wall_s,
-            "cpu_s": decoding.cpu_s,
-            "busy_threads": decoding.busy_threads,
+            "compressed_bytes_per_s": movie.size_bytes / wall_s,
+            "cpu_s": cpu_s,
+            "busy_threads": busy_threads,
         },
     )
 

@@ -192,21 +192,6 @@ def project(blobs: Blobs, rotation: npt.NDArray[Any], shift: int, box_px: int) -
     return blobs.rotated(rotation).shifted(*SHIFTS_PX[shift]).projection(box_px)
 
 
-class InMemory:
-    """Particles in memory: a batch is copied together from it."""
-
-    def __init__(self, images: Array) -> None:
-        self._images = images
-
-    def before(self) -> CacheState | None:
-        """There is no file."""
-        return None
-
-    def batch(self, order: npt.NDArray[np.int64]) -> Array:
-        """Images of the given particles, in that order."""
-        return self._images[order]
-
-
 class OnDisk:
     """Particles in one file of plain numbers, each read by a call of its own."""
 

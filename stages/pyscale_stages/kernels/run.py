@@ -14,7 +14,7 @@ import torch
 
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError, as_stage_error
-from pyscale_stages.kernels import engine, filters, fsc, memory, picking
+from pyscale_stages.kernels import engine, halfmaps, memory, picking
 from pyscale_stages.kernels.stage import COMBINATIONS, LOWER, Combination, KernelParams
 from pyscale_stages.kernels.work import (
     NOTHING_TO_TRANSFER,
@@ -47,9 +47,9 @@ def _of_combination(how: Combination) -> Kernel:
     )
 
 
-def _of_mask(mask: fsc.Mask, *, noise_substituted: bool = False) -> Kernel:
+def _of_mask(mask: halfmaps.Mask, *, noise_substituted: bool = False) -> Kernel:
     name = "fsc_noisesub" if noise_substituted else f"fsc_{mask}"
-    prepare = partial(fsc.prepare, mask=mask, noise_substituted=noise_substituted)
+    prepare = partial(halfmaps.prepare_fsc, mask=mask, noise_substituted=noise_substituted)
     return Kernel(name, "fsc", "gpu", "map", lambda _params: 2.0, prepare)
 
 
@@ -75,7 +75,7 @@ KERNELS: tuple[Kernel, ...] = (
         "pcie",
         "map",
         lambda params: 2.0 * params.cutoffs,
-        filters.prepare,
+        halfmaps.prepare_filters,
     ),
     Kernel(
         "picking", "picking", "gpu", "image", lambda params: params.micrographs, picking.prepare

@@ -1,9 +1,12 @@
-"""Batches of one data set, from loader processes that are ended with it whatever happens."""
+"""Batches of one data set, from loader processes of one thread that are ended with it always."""
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
+import os
 import pickle
+import sys
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -14,6 +17,7 @@ from typing import Any, Self
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler
 
+from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import (
     BadInput,
     MissingPart,
@@ -23,7 +27,6 @@ from pyscale_stages.errors import (
     said_by,
 )
 from pyscale_stages.loader.stage import LoaderParams
-from pyscale_stages.loader.threads import begin_loader_process
 
 ENDING_S = 10.0
 """For a loader process to end after it was told to; then it is killed."""
@@ -199,3 +202,51 @@ def _last_line(text: str) -> tuple[str, str]:
     """Kind and message of the error that a traceback ends with."""
     kind, _, said = text.strip().splitlines()[-1].partition(": ")
     return kind.rpartition(".")[2], said
+
+
+VARIABLES = (*THREAD_VARIABLES, "BLOSC_NTHREADS", "OPENCV_FOR_THREADS_NUM", "TIFFFILE_NUM_THREADS")
+"""Variables that libraries read when they are imported, as in a new loader process."""
+SHOWN = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""Those of the libraries that most others compute by, which a report names."""
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Pin this process and the processes that it starts to one thread each, until it is left."""
+    # Loader processes are the parallelism that is measured.
+    before = {name: os.environ.get(name) for name in VARIABLES}
+    threads = torch.get_num_threads()
+    try:
+        os.environ |= dict.fromkeys(VARIABLES, "1")
+        pin_this_process()
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def begin_loader_process(_number: int) -> None:
+    """Pin a loader process, and let it end at once when its work has ended."""
+    # One that takes Python down in order while a thread moves a batch is aborted by torch.
+    pin_this_process()
+    atexit.register(os._exit, 0)
+
+
+def pin_this_process() -> None:
+    """Pin libraries that are already imported; those that come later read the variables."""
+    torch.set_num_threads(1)
+    if (opencv := sys.modules.get("cv2")) is not None:
+        opencv.setNumThreads(1)
+
+
+def threads_here() -> str:
+    """What decides how many threads libraries of this process have, as far as they are imported."""
+    told: dict[str, object] = {name: os.environ[name] for name in SHOWN}
+    told["torch"] = torch.get_num_threads()
+    if (opencv := sys.modules.get("cv2")) is not None:
+        told["OpenCV"] = opencv.getNumThreads()
+    return ", ".join(f"{name} {count}" for name, count in told.items())

@@ -141,8 +141,12 @@ def fills_anywhere(tissue: TissueMask, side_px: int, threshold: float) -> bool:
     """Whether any square of the slide has enough tissue."""
     side = max(1, int(side_px / tissue.downsample))
     down, right = (min(side, length) for length in tissue.mask.shape)
-    sums = cv2.integral(tissue.mask.astype(np.uint8))
-    # Four corners of the table of sums give the sum in each of all squares.
-    inside = sums[down:, right:] - sums[:-down, right:] - sums[down:, :-right]
-    inside += sums[:-down, :-right]
+    inside = cv2.boxFilter(
+        tissue.mask.astype(np.uint8),
+        cv2.CV_64F,
+        (right, down),
+        normalize=False,
+        # Beyond the slide there is none, so that a square that reaches there counts too little.
+        borderType=cv2.BORDER_CONSTANT,
+    )
     return bool(inside.max() / (down * right) >= threshold)

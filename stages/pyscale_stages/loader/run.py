@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.loader.batches import Batches, told
-from pyscale_stages.loader.factories import dataset_of
+from pyscale_stages.loader.batches import Batches, one_thread_each, threads_here, told
+from pyscale_stages.loader.factories import dataset_of, idle_processes
 from pyscale_stages.loader.items import checksum_of, diversity_of, on_device, pixels_of
 from pyscale_stages.loader.processes import Memory, memory_of, process_tree
 from pyscale_stages.loader.stage import LOADING, LoaderParams
 from pyscale_stages.loader.table import batches_table
-from pyscale_stages.loader.threads import one_thread_each, threads_here, warn_of_surroundings
 from pyscale_stages.loader.windows import Copy, Timed, late_start, time_window
 from pyscale_stages.loading import Loading
-from pyscale_stages.measure.cpus import usable_cpus
+from pyscale_stages.measure.cpus import affinity, usable_cpus
+from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.parquet import write_tables
 from pyscale_stages.ranks.group import Group, joined
 from pyscale_stages.slides.reading import slide_files
 from pyscale_stages.task import Task
 from pyscale_stages.torchdevice import require_working
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What the windows of one rank gave."""
-
-    free: Timed
-    together: Timed | None
-    memory: Memory
-    patch_bytes: int
 
 
 def run(task: Task[LoaderParams]) -> None:
@@ -53,22 +42,21 @@ def run(task: Task[LoaderParams]) -> None:
         warn_of_surroundings(task, params, len(slides), group)
         seed = spec.seed + group.number
         with one_thread_each():
-            measured = _windows(task, params, slides, group, copy)
+            free, together, memory, patch_bytes = _windows(task, params, slides, group, copy)
             threads = threads_here()
             with told(params):
                 checksum, checksum_patches = _checksum(params, slides, seed)
-    free, together = measured.free, measured.together
     task.add_sample(
         Loading(
             factory=params.factory,
             slides=len(slides),
             cores=len(usable_cpus()),
             batch_size=params.batch_size,
-            patch_bytes=measured.patch_bytes,
+            patch_bytes=patch_bytes,
             free=free.window,
             together=together.window if together else None,
-            pss_bytes=measured.memory.pss_bytes,
-            rss_bytes=measured.memory.rss_bytes,
+            pss_bytes=memory.pss_bytes,
+            rss_bytes=memory.rss_bytes,
             threads=threads,
             diversity=diversity_of(free.places),
             checksum=checksum,
@@ -99,8 +87,11 @@ def _slides_of_rank(task: Task, number: int, count: int) -> list[str]:
 
 def _windows(
     task: Task, params: LoaderParams, slides: list[str], group: Group, copy: Copy | None
-) -> Measured:
-    """Start the loader processes, warm them up, time both windows, and end them."""
+) -> tuple[Timed, Timed | None, Memory, int]:
+    """Start the loader processes, warm them up, time both windows, and end them.
+
+    Free of the others, in step with them where there are any; memory, and bytes of a patch.
+    """
     seed = task.spec.seed + group.number
     with ExitStack() as stack:
         with told(params), task.span("model_load"):
@@ -139,7 +130,7 @@ def _windows(
                 "lower batches",
                 "data-began-again",
             )
-    return Measured(free, together, memory, patch_bytes)
+    return free, together, memory, patch_bytes
 
 
 def _checksum(params: LoaderParams, slides: list[str], seed: int) -> tuple[str | None, int]:
@@ -174,3 +165,49 @@ def copy_to(device: torch.device) -> Callable[[Any], None]:
         del there
 
     return copy
+
+
+class Crew(NamedTuple):
+    """The processes of one rank, the CPUs that they may run on, and how many they may keep busy."""
+
+    node: str
+    cpus: tuple[int, ...]
+    cores: int
+    processes: int
+
+
+def oversubscription(crews: Sequence[Crew], node: str) -> str:
+    """Say in a sentence that a node has fewer cores than processes; empty where it has enough."""
+    here = [crew for crew in crews if crew.node == node]
+    # CPUs that several ranks may run on count once.
+    cpus = {cpu for crew in here for cpu in crew.cpus}
+    cores = min(len(cpus), sum(crew.cores for crew in here))
+    processes = sum(crew.processes for crew in here)
+    if processes <= cores:
+        return ""
+    ranks = f"{len(here)} rank{'s' if len(here) > 1 else ''}"
+    return (
+        f"{ranks} on {node} with {processes - len(here)} loader processes are {processes} "
+        f"processes on {cores} usable cores: rates are those of an oversubscribed node"
+    )
+
+
+def warn_of_surroundings(task: Task, params: LoaderParams, slides: int, group: Group) -> None:
+    """Say what the numbers are not: of a node with enough cores, of pinned memory, of all."""
+    own = Crew(node_name(), tuple(affinity()), len(usable_cpus()), params.num_workers + 1)
+    crews = [Crew(*crew) for crew in group.all_gather(own)]
+    sentence = oversubscription(crews, own.node)
+    # The first rank of a node says it for all of them.
+    if sentence and [crew.node for crew in crews].index(own.node) == group.number:
+        task.warn(sentence, "more-processes-than-cores")
+    if params.pin_memory and not torch.accelerator.is_available():
+        task.warn(
+            "pin_memory has no effect without a GPU: these batches lie in ordinary memory",
+            "memory-not-pinned",
+        )
+    if idle := idle_processes(params, slides):
+        task.warn(
+            f"{idle} of {params.num_workers} loader processes of rank {group.number} are idle, "
+            f"because it has only {slides} slides: lower num_workers",
+            "idle-processes",
+        )

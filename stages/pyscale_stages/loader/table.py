@@ -50,15 +50,10 @@ def batches_table(windows: Mapping[str, Timed], rank: int, checksum: str | None)
     return pl.DataFrame(rows, schema=TYPES)
 
 
-def read_batches(folder: Path) -> pl.DataFrame:
-    """Read the table of batches of an output folder."""
-    return read_table(folder / LOADING, TYPES)
-
-
 def merge(task: Task) -> None:
     """Put the batches of all ranks one below the other, in the order of the ranks."""
     found = ordered_ranks(task)
-    batches = pl.concat([read_batches(path) for path, _ in found])
+    batches = pl.concat([read_table(path / LOADING, TYPES) for path, _ in found])
     write_tables(task, {LOADING: batches})
     task.write_whole(found[0][1])
     task.count(frames=int(batches["patches"].sum()))
@@ -84,7 +79,7 @@ def check(task: Task) -> Agreement:
 
 
 def _checksums(folder: Path) -> dict[int, str]:
-    pairs = read_batches(folder).select(RANK, "checksum").unique().rows()
+    pairs = read_table(folder / LOADING, TYPES).select(RANK, "checksum").unique().rows()
     checksums = {rank: checksum for rank, checksum in pairs if checksum is not None}
     if not checksums or len(checksums) < len(pairs):
         raise BadInput(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
@@ -13,6 +12,7 @@ import torch.distributed as dist
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, ResourceExhausted, as_stage_error
 from pyscale_stages.measure.cgroups import limits
+from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.usage import peak_rss_bytes
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.ranks.rank_failure import LostRank
@@ -22,21 +22,9 @@ LOCAL_RANK_VARIABLE = "SLURM_LOCALID"
 """Number of this process among those of its job on this node."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """Which rank this is, and on which node."""
-
-    rank: int
-    ranks: int
-    node: str
-
-    def __str__(self) -> str:
-        return f"rank {self.rank} of {self.ranks} on {self.node}"
-
-
 @contextmanager
-def told(place: Place) -> Iterator[None]:
-    """Have errors say in which rank and on which node they arose, and what would spare memory."""
+def told(place: str) -> Iterator[None]:
+    """Have errors say in which rank on which node they arose (`place`), and what spares memory."""
     try:
         yield
     except LostRank:
@@ -116,12 +104,12 @@ def memory_pss_bytes() -> int | None:
     return getattr(psutil.Process().memory_full_info(), "pss", None)
 
 
-def refuse_unequal(group: Group, place: Place, device: torch.device, asked: str) -> None:
+def refuse_unequal(group: Group, place: str, device: torch.device, asked: str) -> None:
     """Refuse ranks that cannot do equal shares of one image, which all of them find alike."""
     is_gpu = device.type == "cuda"
     own = {
-        "place": str(place),
-        "gpu": f"{place.node} {torch.cuda.get_device_properties(device).uuid}" if is_gpu else None,
+        "place": place,
+        "gpu": f"{node_name()} {torch.cuda.get_device_properties(device).uuid}" if is_gpu else None,
         "asked": asked,
     }
     first, *others = told_by_all = group.all_gather(own)

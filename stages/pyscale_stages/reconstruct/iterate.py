@@ -11,23 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from pyscale_stages.errors import StageError
+from pyscale_stages.errors import ResourceExhausted, StageError, as_stage_error
 from pyscale_stages.ranks.group import Group
+from pyscale_stages.reconstruct.denoiser import memory_needed_bytes
+from pyscale_stages.reconstruct.device import memory_left_bytes, what_ran_out
 from pyscale_stages.reconstruct.problems import Problem
 from pyscale_stages.reconstruct.stage import ReconstructParams
-from pyscale_stages.reconstruct.tiles import Grid
-from pyscale_stages.reconstruction import COMPONENTS, Iteration
+from pyscale_stages.reconstruct.tiles import Grid, interior_mask
+from pyscale_stages.reconstruction import COMPONENTS, Gate, Iteration
 from pyscale_stages.timing import NestedTimes
 
 if TYPE_CHECKING:
     from pyscale_stages.reconstruct.context import TimedContext
-
-
-from pyscale_stages.errors import ResourceExhausted, as_stage_error
-from pyscale_stages.reconstruct.denoiser import memory_needed_bytes
-from pyscale_stages.reconstruct.device import memory_left_bytes, what_ran_out
-from pyscale_stages.reconstruct.tiles import interior_mask
-from pyscale_stages.reconstruction import Gate
 
 _POWER_ITERATIONS = 20
 """A fixed number: a tolerance could be met sooner by another number of ranks, which sum in
@@ -58,8 +53,9 @@ class Solver:
     """Physics and denoiser of one problem, as this rank holds its share of them."""
 
     context: TimedContext
-    shape: tuple[int, ...]
-    """Channels and lengths of the image."""
+    problem: Problem
+    network: torch.nn.Module
+    grid: Grid
     physics: Any
     fidelity: Any
     measurements: list[torch.Tensor | None]
@@ -134,7 +130,9 @@ def solver_of(
     ones = torch.ones((1, *problem.shape), device=device)
     return Solver(
         context=context,
-        shape=problem.shape,
+        problem=problem,
+        network=network,
+        grid=grid,
         physics=physics,
         fidelity=fidelity,
         measurements=measurements,
@@ -151,7 +149,7 @@ def timed_iterations(
     # All ranks begin each together. Nothing is computed between iterations: the objective there
     # would leave in the caches what the next gradient begins with.
     components = solver.context.components
-    image = torch.zeros((1, *solver.shape), device=solver.context.device)
+    image = torch.zeros((1, *solver.problem.shape), device=solver.context.device)
     timed = []
     for number in range(params.warmup_iterations + params.iterations):
         group.meet()
@@ -192,13 +190,11 @@ def _squared_norm(normal: Callable[[torch.Tensor], torch.Tensor], image: torch.T
     return norm
 
 
-def gate_of(
-    solver: Solver, problem: Problem, network: torch.nn.Module, params: ReconstructParams, seed: int
-) -> Gate | None:
+def gate_of(solver: Solver, params: ReconstructParams, seed: int) -> Gate | None:
     """Compare gradient and denoised image of all ranks with those of the first one alone."""
     # All ranks call this; only the first compares, meets nobody meanwhile, and returns a gate. Of
     # noise: near a solution the gradient would be as small as what rounding leaves of it.
-    context = solver.context
+    context, problem = solver.context, solver.problem
     if context.world_size == 1:
         return None
     noise = torch.rand((1, *problem.shape), generator=torch.Generator().manual_seed(seed))
@@ -228,7 +224,7 @@ def gate_of(
                 f"about {needed / 2**30:.1f} GiB are needed, but {left / 2**30:.1f} GiB are "
                 "left: compare a smaller image"
             )
-        found: torch.Tensor = network(image, params.sigma)
+        found: torch.Tensor = solver.network(image, params.sigma)
         return found
 
     serial = alone("the gradient of all operators", lambda: _serial_gradient(problem, image))

@@ -11,7 +11,7 @@ import torch
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.reconstruct.conebeam import ConeBeam
-from pyscale_stages.reconstruct.phantoms import phantom
+from pyscale_stages.reconstruct.images import image_of
 from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.torchdevice import make_torchvision_importable
 
@@ -93,7 +93,8 @@ class Problem:
 
 def problem_of(params: ReconstructParams, seed: int) -> Problem:
     """Make the image of a problem; its operators are built where they are wanted."""
-    return Problem(params, seed, phantom(params, seed))
+    pixels = np.ascontiguousarray(image_of(params, seed)[None])
+    return Problem(params, seed, torch.from_numpy(pixels))
 
 
 def angles_of(params: ReconstructParams, index: int) -> tuple[float, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,6 @@ from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.group import Group, joined
 from pyscale_stages.reconstruct.denoiser import RANDOM, network_of, weights_of
 from pyscale_stages.reconstruct.device import (
-    Place,
     backend_of,
     memory_peak_bytes,
     memory_pss_bytes,
@@ -33,39 +32,12 @@ from pyscale_stages.reconstruct.iterate import (
     timed_objectives,
 )
 from pyscale_stages.reconstruct.output import Image, write_image
-from pyscale_stages.reconstruct.problems import Problem, problem_of
+from pyscale_stages.reconstruct.problems import problem_of
 from pyscale_stages.reconstruct.stage import ReconstructParams
-from pyscale_stages.reconstruct.tiles import Grid, grid_of, interior_mask
-from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
+from pyscale_stages.reconstruct.tiles import grid_of, interior_mask
+from pyscale_stages.reconstruction import Reconstruction
 from pyscale_stages.task import Task
 from pyscale_stages.torchdevice import make_torchvision_importable, name_of, wait_for
-
-
-@dataclass(frozen=True)
-class Ready:
-    """All that a rank needs to iterate."""
-
-    device: torch.device
-    weights: str
-    problem: Problem
-    grid: Grid
-    network: torch.nn.Module
-    solver: Solver
-    setup_s: float
-
-
-@dataclass(frozen=True)
-class Solved:
-    """What iterating gave."""
-
-    image: Image
-    iterations: tuple[Iteration, ...]
-    objective: float
-    objectives_s: tuple[float, ...]
-    peak_bytes: int
-    pss_bytes: int | None
-    """Both of memory, before anything was compared."""
-    gate: Gate | None
 
 
 def run(task: Task[ReconstructParams]) -> None:
@@ -77,19 +49,20 @@ def run(task: Task[ReconstructParams]) -> None:
     backend = backend_of(spec.device)
     with joined(spec.rank, spec.ranks, spec.meeting, backend) as group, torch.no_grad():
         task.versions |= group.transport
-        place = Place(spec.rank, spec.ranks, node_name())
+        place = f"rank {spec.rank} of {spec.ranks} on {node_name()}"
         with task.span("model_load"):
-            ready = _ready(task, params, group, place)
+            solver, of_setup = _ready(task, params, group, place)
         if group.number == 0:
-            _warn_of_idle_ranks(task, group.count, params.operators, ready.grid.tiles)
+            _warn_of_idle_ranks(task, group.count, params.operators, solver.grid.tiles)
         with told(place):
-            solved = _solved(task, params, group, ready)
-    task.add_sample(_record(task, params, ready, solved))
-    if ready.device.type == "cuda":
-        task.gpu_own_peak_bytes = solved.peak_bytes
+            image, of_iterations = _solved(task, params, group, solver)
+    record = _record(task, params, solver, image, **of_setup, **of_iterations)
+    task.add_sample(record)
+    if solver.context.device.type == "cuda":
+        task.gpu_own_peak_bytes = record.memory_peak_bytes
     with told(place), task.span("write"):
         if spec.rank == 0:
-            write_image(task, solved.image)
+            write_image(task, image)
         task.write_window((spec.rank, spec.rank + 1), spec.ranks)
     task.count(frames=int(spec.rank == 0))
 
@@ -107,7 +80,9 @@ def _warn_of_idle_ranks(task: Task, ranks: int, operators: int, tiles: int) -> N
             )
 
 
-def _ready(task: Task, params: ReconstructParams, group: Group, place: Place) -> Ready:
+def _ready(
+    task: Task, params: ReconstructParams, group: Group, place: str
+) -> tuple[Solver, dict[str, Any]]:
     """Make the image, this rank's operators and the denoiser, and agree with the other ranks."""
     from pyscale_stages.reconstruct.context import TimedContext
 
@@ -126,58 +101,60 @@ def _ready(task: Task, params: ReconstructParams, group: Group, place: Place) ->
     context = TimedContext(group, device, Components(partial(wait_for, device)))
     with told(place):
         solver = solver_of(problem, network, params, grid, context)
-    return Ready(
-        device, weights, problem, grid, network, solver, setup_s=time.perf_counter() - start
-    )
+    setup_s = time.perf_counter() - start
+    return solver, {"weights": weights, "timing_only": weights == RANDOM, "setup_s": setup_s}
 
 
-def _solved(task: Task, params: ReconstructParams, group: Group, ready: Ready) -> Solved:
+def _solved(
+    task: Task, params: ReconstructParams, group: Group, solver: Solver
+) -> tuple[Image, dict[str, Any]]:
+    """Iterate, and say beside the image what the record says of it."""
     with task.span("compute"):
-        image, iterations = timed_iterations(ready.solver, group, params)
-        objective, objectives_s = timed_objectives(ready.solver, group, image, len(iterations))
-    peak_bytes, pss_bytes = memory_peak_bytes(ready.device), memory_pss_bytes()
+        image, iterations = timed_iterations(solver, group, params)
+        objective, objectives_s = timed_objectives(solver, group, image, len(iterations))
+    said: dict[str, Any] = {
+        "iterations": iterations,
+        "objective": objective,
+        "objectives_s": objectives_s,
+        # Both before anything is compared.
+        "memory_peak_bytes": memory_peak_bytes(solver.context.device),
+        "pss_bytes": memory_pss_bytes(),
+    }
     found = image[0].cpu().numpy()
     # What is compared needs the room.
     del image
-    gate = None
-    if params.gate:
-        gate = gate_of(ready.solver, ready.problem, ready.network, params, task.spec.seed)
-    return Solved(found, iterations, objective, objectives_s, peak_bytes, pss_bytes, gate)
+    said["gate"] = gate_of(solver, params, task.spec.seed) if params.gate else None
+    return found, said
 
 
-def _record(task: Task, params: ReconstructParams, ready: Ready, solved: Solved) -> Reconstruction:
+def _record(
+    task: Task, params: ReconstructParams, solver: Solver, image: Image, **more: Any
+) -> Reconstruction:
     rank, ranks = task.spec.rank, task.spec.ranks
     carrier = "nccl" if "nccl" in backend_of(task.spec.device) else "gloo"
+    problem, device = solver.problem, solver.context.device
     psnr = psnr_interior = psnr_border = None
     if rank == 0:
-        image, truth = solved.image, ready.problem.image[0].numpy()
+        truth = problem.image[0].numpy()
         psnr = psnr_db(image, truth)
-        inside = interior_mask(ready.problem.shape, params)
+        inside = interior_mask(problem.shape, params)
         if inside.any():
             psnr_interior, psnr_border = (
                 psnr_db(image, truth, where) for where in (inside, ~inside)
             )
     return Reconstruction(
         problem=params.problem,
-        shape=ready.problem.shape,
-        operators=ready.problem.operators,
-        operators_here=ready.solver.operators_here,
-        weights=ready.weights,
-        timing_only=ready.weights == RANDOM,
-        tiling=ready.grid.tiling(rank),
+        shape=problem.shape,
+        operators=problem.operators,
+        operators_here=solver.operators_here,
+        tiling=solver.grid.tiling(rank),
         backend=carrier if ranks > 1 else "",
-        device=name_of(ready.device),
-        memory_total_bytes=memory_total_bytes(ready.device),
-        memory_peak_bytes=solved.peak_bytes,
-        pss_bytes=solved.pss_bytes,
-        setup_s=ready.setup_s,
-        iterations=solved.iterations,
-        objective=solved.objective,
-        objectives_s=solved.objectives_s,
+        device=name_of(device),
+        memory_total_bytes=memory_total_bytes(device),
         psnr_db=psnr,
         psnr_interior_db=psnr_interior,
         psnr_border_db=psnr_border,
-        gate=solved.gate,
+        **more,
     )
 
 

@@ -172,7 +172,7 @@ NEEDS = Needs(
 
 def refuse_ranks(params: ReconstructParams, ranks: int) -> None:
     """Refuse more ranks than the image has tiles."""
-    from pyscale_stages.reconstruct.ownimage import lengths_of
+    from pyscale_stages.reconstruct.images import lengths_of
     from pyscale_stages.reconstruct.tiles import grid_of
 
     grid_of((1, *lengths_of(params)), params, ranks)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import zarr
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.omezarr import OLD_AXES, image_at
 from pyscale_stages.slides.opening import LevelSlide, Pixels
 
 _UM = {"nanometer": 1e-3, "micrometer": 1.0, "millimeter": 1e3, "centimeter": 1e4, "meter": 1e6}
@@ -25,10 +25,11 @@ class ZarrSlide(LevelSlide):
     def open(self, path: str) -> None:
         """Open the arrays of all levels."""
         self.path = path
-        group, image = _group(Path(path))
+        group, _, described, _ = image_at(Path(path), 0)
+        image = described["multiscales"][0]
         self._arrays: list[Any] = [group[str(level["path"])] for level in image["datasets"]]
         # Before version 0.3 axes were not named: they were always these.
-        self._axes = tuple(_axis_name(axis) for axis in image.get("axes", "tczyx"))
+        self._axes = tuple(_axis_name(axis) for axis in image.get("axes", OLD_AXES))
         self.mpp = _mpp(image)
         sizes = [self._sizes(array) for array in self._arrays]
         self.shapes = [(size["y"], size["x"]) for size in sizes]
@@ -64,21 +65,6 @@ class ZarrSlide(LevelSlide):
         found = np.asarray(self._arrays[level][tuple(chosen)])
         order = sorted(range(len(kept)), key=lambda axis: "yxcs".index(kept[axis]))
         return found.transpose(order).reshape(height_px, width_px, self.channels)
-
-
-def _group(path: Path) -> tuple[zarr.Group, dict[str, Any]]:
-    """The group of the image and its description, which each version keeps elsewhere."""
-    # Converters put the images of one file into groups that are numbered.
-    for folder in (path, path / "0"):
-        try:
-            group = zarr.open_group(str(folder), mode="r")
-        except Exception:  # what is not a group raises errors of many kinds
-            continue
-        attributes = group.attrs.asdict()
-        described: Any = attributes.get("ome", attributes)
-        if isinstance(described, Mapping) and described.get("multiscales"):
-            return group, dict(described["multiscales"][0])
-    raise BadInput(f"{path} is not an OME-Zarr image: name a folder whose metadata has multiscales")
 
 
 def _axis_name(axis: Any) -> str:

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pyscale_stages.storage.book import add, latency_details, prepare
-from pyscale_stages.storage.reads import DamagedRead
+from pyscale_stages.storage.reads import DamagedRead, add, latency_details, prepare
 from pyscale_stages.storage.stage import StorageParams
 from pyscale_stages.task import Task
 

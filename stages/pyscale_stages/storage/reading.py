@@ -24,16 +24,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pyscale_stages.errors import StageError
-
-if TYPE_CHECKING:
-    from pyscale_stages.storage.book import Case, FileSet
-    from pyscale_stages.storage.reads import Read
-    from pyscale_stages.storage.stage import StorageParams
-    from pyscale_stages.task import Task
-
 
 ALIGNMENT_BYTES = 4096
 """Offsets, lengths and addresses of O_DIRECT are multiples of a disk's block, at most this."""
@@ -48,6 +40,16 @@ class Piece:
     """Index into the files that it is read from."""
     offset_bytes: int
     length_bytes: int
+
+
+@dataclass(frozen=True)
+class Read:
+    """One timed pass over files."""
+
+    wall_s: float
+    amount: int
+    """Bytes that were asked for."""
+    details: dict[str, float]
 
 
 class Reader:
@@ -147,29 +149,8 @@ def shares_of(files: Sequence[Path], readers: int) -> list[list[Path]]:
     return [list(share) for share in np.array_split(np.array(files, object), readers)]
 
 
-def read_in_parallel(task: Task[StorageParams], case: Case, files: FileSet) -> None:
-    """Time one repeat of so many readers that share the files."""
-    from pyscale_stages.storage.reads import timed_read, verified
-
-    block_bytes = task.params.block_bytes
-    direct = case.mode == "direct"
-
-    def read() -> Read | str:
-        if case.workers > len(files.files):
-            return (
-                f"{case.workers} readers cannot share {len(files.files)} files: "
-                "raise particle_files"
-            )
-        return together(shares_of(files.files, case.workers), block_bytes, direct=direct)
-
-    reader = Reader(block_bytes, direct=direct)
-    timed_read(task, case, files, read, lambda: verified(reader, files, block_bytes))
-
-
 def together(shares: Sequence[Sequence[Path]], block_bytes: int, *, direct: bool) -> Read:
     """Let one process read each share, all at once."""
-    from pyscale_stages.storage.reads import Read
-
     # Forked from a server that has nothing else in it: a fork of this process could inherit a
     # lock that one of its threads holds, and a new interpreter each time would take long.
     context = multiprocessing.get_context("forkserver")

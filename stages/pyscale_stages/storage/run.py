@@ -28,18 +28,22 @@ from pyscale_stages.machine.place import (
 )
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.movieformats.codecs import MovieFormat
-from pyscale_stages.storage.book import (
+from pyscale_stages.storage.metadata import measure_metadata
+from pyscale_stages.storage.reading import Reader
+from pyscale_stages.storage.reads import (
     DROP_CACHES,
     Case,
     FileSet,
+    Stack,
     add,
     prepare,
+    read_at_random,
+    read_in_parallel,
+    read_sequentially,
+    verified,
 )
-from pyscale_stages.storage.metadata import measure_metadata
-from pyscale_stages.storage.reading import Reader, read_in_parallel
-from pyscale_stages.storage.reads import read_at_random, read_sequentially, verified
 from pyscale_stages.storage.stage import LOWER, Order, StorageParams, room_bytes
-from pyscale_stages.storage.testfiles import OWN, Stack, own_files, write_movies, write_stack
+from pyscale_stages.storage.testfiles import OWN, own_files, write_movies, write_stack
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
 

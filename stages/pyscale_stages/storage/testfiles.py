@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ import numpy.typing as npt
 from pyscale_stages.atomic import flush_to_disk
 from pyscale_stages.errors import BadInput, said_by
 from pyscale_stages.movieformats.codecs import HEADER_BYTES, MovieFormat, counting_frames, write_mrc
-from pyscale_stages.storage.book import FileSet, add
 from pyscale_stages.storage.reading import Piece, Reader
+from pyscale_stages.storage.reads import FileSet, Stack, add, checksum
 from pyscale_stages.storage.stage import CODEC_OF, StorageParams, camera_of
 from pyscale_stages.task import Task
 
@@ -25,20 +24,6 @@ TEST = "particle_write"
 FILE_NAME = "particles{}.mrc"
 """Of each file by its number."""
 _BLOCK_BYTES = 1 << 20
-
-
-@dataclass(frozen=True)
-class Stack(FileSet):
-    """A written particle stack."""
-
-    pieces: tuple[Piece, ...]
-    piece_crc32: npt.NDArray[np.uint32]
-
-
-def particles_by_file(params: StorageParams) -> list[int]:
-    """Spread the particles over the files as evenly as whole numbers allow."""
-    parts = np.array_split(np.arange(params.particles), params.particle_files)
-    return [len(part) for part in parts]
 
 
 def particles_of(seed: int, number: int, count: int, side_px: int) -> npt.NDArray[np.float32]:
@@ -58,10 +43,11 @@ def write_stack(task: Task[StorageParams], folder: Path, repeat: int) -> Stack:
     pieces: list[Piece] = []
     piece_crc32: list[int] = []
     write_s = flush_s = 0.0
-    for number, count in enumerate(particles_by_file(params)):
+    parts = np.array_split(np.arange(params.particles), params.particle_files)
+    for number, part in enumerate(parts):
         path = folder / FILE_NAME.format(number)
         with task.span("compute"):
-            particles = particles_of(task.spec.seed, number, count, params.particle_side_px)
+            particles = particles_of(task.spec.seed, number, len(part), params.particle_side_px)
         with task.span("write"):
             begin = time.perf_counter()
             write_mrc(path, particles)
@@ -78,7 +64,7 @@ def write_stack(task: Task[StorageParams], folder: Path, repeat: int) -> Stack:
             piece_crc32 += [zlib.crc32(particle.data.cast("B")) for particle in particles]
             pieces += [
                 Piece(number, HEADER_BYTES + index * params.particle_bytes, params.particle_bytes)
-                for index in range(count)
+                for index in range(len(part))
             ]
     stack = Stack(
         folder=folder,
@@ -119,18 +105,6 @@ def checksums(files: Iterable[Path]) -> tuple[int, ...]:
     """CRC-32 of each file, as it is now."""
     reader = Reader(_BLOCK_BYTES)
     return tuple(checksum(reader, path, _BLOCK_BYTES) for path in files)
-
-
-def checksum(reader: Reader, path: Path, block_bytes: int) -> int:
-    """CRC-32 of a file, read as the reader reads."""
-    found = 0
-
-    def take(block: memoryview) -> None:
-        nonlocal found
-        found = zlib.crc32(block, found)
-
-    reader.stream(path, block_bytes, take)
-    return found
 
 
 OWN = "own_particle"

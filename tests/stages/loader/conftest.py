@@ -8,10 +8,9 @@ from functools import partial
 import pytest
 import torch
 
-from pyscale_stages.loader.batches import Batches
+from pyscale_stages.loader.batches import Batches, one_thread_each
 from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.stage import LoaderParams
-from pyscale_stages.loader.threads import one_thread_each
 from stagetasks import Bench
 
 SMALL = {

@@ -70,25 +70,18 @@ def test_a_second_pass_gives_other_patches_and_a_new_data_set_of_the_same_seed_t
     assert_same(list(islice(dataset_of(LoaderParams(), made, 7), 6)), first)
 
 
-def test_a_patch_of_a_coarser_level_is_taken_there(made):
-    (item,) = patches(made, 1, mpp=2.0, patch_px=64, reader="tifffile")
-    assert (item["level"], item["mpp"]) == (1, 2.0)
+@pytest.mark.parametrize(("mpp", "level", "reader"), [(None, 0, "auto"), (2.0, 1, "tifffile")])
+def test_an_item_says_where_and_at_which_level_it_lies_and_holds_these_pixels(
+    made, mpp, level, reader
+):
+    (item,) = patches(made, 1, mpp=mpp, patch_px=64, reader=reader)
+    assert (item["level"], item["mpp"]) == (level, mpp or 0.5)
     with tifffile.TiffFile(item["slide_path"]) as file:
-        whole = file.series[0].levels[1].asarray()
-    y, x = round(item["y"] / 4), round(item["x"] / 4)
-    expected = whole[y : y + 64, x : x + 64].transpose(2, 0, 1) / np.float32(255)
-    np.testing.assert_array_equal(item["image"].numpy(), expected)
-
-
-def test_an_item_says_where_it_lies_and_holds_these_pixels(made):
-    (item,) = patches(made, 1, patch_px=64)
-    with tifffile.TiffFile(item["slide_path"]) as file:
-        whole = file.series[0].levels[0].asarray()
-    y, x = item["y"], item["x"]
+        whole = file.series[0].levels[level].asarray()
+    y, x = (round(item[axis] / 4**level) for axis in "yx")
     expected = whole[y : y + 64, x : x + 64].transpose(2, 0, 1) / np.float32(255)
     assert item["image"].dtype == torch.float32
     np.testing.assert_array_equal(item["image"].numpy(), expected)
-    assert item["mpp"] == 0.5
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ def sentence(result):
 
 
 def test_one_rank_records_what_loading_gave_it(load):
-    result = load(num_workers=2, pool_size=3)
+    result = load(num_workers=2, pool_size=3, consumes_per_s=123.0)
     found = loading(result)
     assert (found.factory, found.slides, found.batch_size) == ("patchsets:numbered", 4, 4)
     assert found.patch_bytes == 3 * 8 * 8
@@ -32,7 +32,7 @@ def test_one_rank_records_what_loading_gave_it(load):
     assert found.pss_bytes < found.rss_bytes
     assert "MKL_NUM_THREADS 1, torch 1" in found.threads
     assert found.checksum_patches == 4
-    assert found.consumed_per_s is None
+    assert found.consumed_per_s == 123.0
     assert result.counters.frames == 16
     assert {span.phase for span in result.spans} >= {
         "import", "model_load", "read", "compute", "write"
@@ -96,10 +96,6 @@ def test_no_checksum_is_made_or_compared_where_none_is_wanted(bench, load):
     assert (found.checksum, found.checksum_patches) == (None, 0)
     output = bench.folder / "out"
     bench.refused("check", output, output)
-
-
-def test_what_training_takes_is_stated(load):
-    assert loading(load(consumes_per_s=123.0)).consumed_per_s == 123.0
 
 
 def test_an_empty_folder_is_one_sentence(load, slides):

@@ -8,7 +8,6 @@ from pyscale_stages.ranks.group import Group
 from pyscale_stages.ranks.rank_failure import LostRank
 from pyscale_stages.reconstruct import device
 from pyscale_stages.reconstruct.device import (
-    Place,
     memory_peak_bytes,
     memory_total_bytes,
     prepared,
@@ -64,8 +63,7 @@ class Gathered(Group):
 
 
 def refuse(*others):
-    place, processor = Place(0, 3, "node0"), torch.device("cpu")
-    refuse_unequal(Gathered(*others), place, processor, "0")
+    refuse_unequal(Gathered(*others), "rank 0 of 3 on node0", torch.device("cpu"), "0")
 
 
 def test_a_gpu_each_or_the_processors_of_a_node_may_share_an_image():
@@ -79,7 +77,7 @@ def test_ranks_that_differ_are_refused(others):
         refuse(*others)
 
 
-PLACE = Place(1, 4, "node7")
+PLACE = "rank 1 of 4 on node7"
 
 
 def test_memory_that_ran_out_is_told_with_rank_node_and_what_can_be_lowered():

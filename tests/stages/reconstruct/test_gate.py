@@ -13,7 +13,7 @@ from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct import run
-from pyscale_stages.reconstruct.device import Place, memory_peak_bytes
+from pyscale_stages.reconstruct.device import memory_peak_bytes
 from pyscale_stages.reconstruct.iterate import gate_of
 from pyscale_stages.reconstruct.stage import STAGE, ReconstructParams
 from pyscale_stages.reconstruct.tiles import interior_mask
@@ -39,18 +39,17 @@ def share(tmp_path):
         spec = TaskSpec(stage="reconstruct", inputs=(), output=tmp_path / "rank", seed=SEED)
         task = Task(STAGE, spec, params, SpanRecorder(time.monotonic()))
         alone = Group(0, 1)
-        ready = run._ready(task, params, alone, Place(0, 1, "here"))
-        ready.solver.context.world_size = 2
-        return task, params, ready
+        solver, _ = run._ready(task, params, alone, "here")
+        solver.context.world_size = 2
+        return task, params, solver
 
     return of
 
 
 def judged(share, **others):
     """What the gate finds where something in the solver is another."""
-    _, params, ready = share
-    solver = replace(ready.solver, **others)
-    gate = gate_of(solver, ready.problem, ready.network, params, SEED)
+    _, params, solver = share
+    gate = gate_of(replace(solver, **others), params, SEED)
     assert gate is not None
     return gate
 
@@ -59,13 +58,13 @@ def judged(share, **others):
 @pytest.mark.parametrize("change", [1.0, -1.0])
 def test_one_pixel_that_differs_is_found_where_it_is(share, where, change):
     ours = share()
-    _, params, ready = ours
-    inside = interior_mask(ready.problem.shape, params)
+    _, params, solver = ours
+    inside = interior_mask(solver.problem.shape, params)
     y, x = np.argwhere(inside if where == "interior" else ~inside)[0]
     shown = []
 
     def denoised(image):
-        shown.append(ready.network(image, params.sigma))
+        shown.append(solver.network(image, params.sigma))
         found = shown[0].clone()
         found[0, 1, y, x] += change
         return found
@@ -79,7 +78,8 @@ def test_one_pixel_that_differs_is_found_where_it_is(share, where, change):
 
 def test_one_measured_value_of_one_operator_that_differs_is_found(share):
     ours = share()
-    solver, problem = ours[2].solver, ours[2].problem
+    solver = ours[2]
+    problem = solver.problem
     last = problem.operators - 1
     changed = list(solver.measurements)
     more = torch.zeros_like(problem.image)
@@ -99,9 +99,9 @@ def test_tiles_of_a_rank_that_give_nothing_are_found(share):
 
 @pytest.mark.parametrize("asked", [True, False])
 def test_ranks_are_compared_where_that_is_asked_for_after_all_timing(share, monkeypatch, asked):
-    task, params, ready = share(gate=asked)
+    task, params, solver = share(gate=asked)
     happened = []
-    objective = ready.solver.fidelity.fn
+    objective = solver.fidelity.fn
 
     def told(event, call):
         def told_and_done(*given):
@@ -111,13 +111,14 @@ def test_ranks_are_compared_where_that_is_asked_for_after_all_timing(share, monk
         return told_and_done
 
     monkeypatch.setattr(run, "memory_peak_bytes", told("memory", memory_peak_bytes))
-    monkeypatch.setattr(ready.solver.fidelity, "fn", told("objective", objective))
-    watched = replace(ready, network=told("whole image", ready.network))
-    solved = run._solved(task, params, Group(0, 1), watched)
-    assert (solved.gate is not None) == asked
+    monkeypatch.setattr(solver.fidelity, "fn", told("objective", objective))
+    watched = replace(solver, network=told("whole image", solver.network))
+    image, said = run._solved(task, params, Group(0, 1), watched)
+    assert (said["gate"] is not None) == asked
     assert happened == ["objective", "memory", *["whole image"] * asked]
-    record = run._record(task, params, ready, replace(solved, peak_bytes=1))
-    assert (record.memory_peak_bytes, record.gate) == (1, solved.gate)
+    of_setup = {"weights": "random", "timing_only": True, "setup_s": 1.0}
+    record = run._record(task, params, solver, image, **of_setup, **said | {"memory_peak_bytes": 1})
+    assert (record.memory_peak_bytes, record.gate) == (1, said["gate"])
 
 
 @pytest.mark.slow

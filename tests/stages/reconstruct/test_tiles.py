@@ -40,6 +40,8 @@ def test_one_rank_leaves_the_image_whole_and_several_have_a_tile_each_at_least()
     assert grid_of((3, 64, 64), params(tile_px=32, overlap_px=8), ranks=4).tiles == 4
     with refused(BadInput):
         grid_of((3, 64, 64), params(tile_px=32, overlap_px=8), ranks=5)
+    idling = grid_of((3, 64, 64), params(tile_px=32, overlap_px=8, idle_ranks=True), ranks=5)
+    assert [idling.tiling(rank).tiles_here for rank in range(5)] == [1, 1, 1, 1, 0]
 
 
 @pytest.mark.parametrize("shape", [(3, 96, 96), (1, 104, 120), (1, 40, 40, 56)])

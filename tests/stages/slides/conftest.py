@@ -77,3 +77,19 @@ def make_svs(tmp_path, picture):
         return path
 
     return make
+
+
+@pytest.fixture
+def damage_tile():
+    """Overwrite a part of the second tile of the first level of a file, whose path is returned."""
+
+    def overwrite(path, at_share, damage):
+        with tifffile.TiffFile(path) as tiff:
+            page = tiff.pages.first
+            offset, size = page.dataoffsets[1], page.databytecounts[1]
+        with path.open("r+b") as file:
+            file.seek(offset + int(at_share * (size - len(damage))))
+            file.write(damage)
+        return path
+
+    return overwrite

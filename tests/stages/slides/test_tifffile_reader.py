@@ -1,3 +1,4 @@
+import imagecodecs
 import numpy as np
 import pytest
 import tifffile
@@ -6,6 +7,7 @@ from atleastone import some
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides import tifffile_reader
 from pyscale_stages.slides.opening import AnySlide
+from pyscale_stages.slides.tifffile_reader import is_whole
 from refusals import refused
 
 
@@ -155,35 +157,12 @@ def test_tiles_are_kept_within_bounds_and_not_changed_by_what_a_caller_does_to_a
     np.testing.assert_array_equal(_whole(slide), expected)
 
 
-def _damaged(path, at_share, damage):
-    """Overwrite a part of the second tile of the first level."""
-    with tifffile.TiffFile(path) as tiff:
-        page = tiff.pages.first
-        offset, size = page.dataoffsets[1], page.databytecounts[1]
-    with path.open("r+b") as file:
-        file.seek(offset + int(at_share * (size - len(damage))))
-        file.write(damage)
-    return _opened(path)
-
-
-@pytest.mark.parametrize(
-    ("at_share", "damage"),
-    [(0, b"garbage"), (0.5, b"\xff\x17garbage"), (0.5, b"\xff\xd9"), (1, b"garbage")],
-)
-def test_a_damaged_tile_is_said_in_a_sentence_and_its_neighbours_are_read(
-    make_svs, at_share, damage
-):
-    slide = _damaged(make_svs(), at_share, damage)
-    assert slide.read_region(0, 0, 0, 128, 128).shape == (128, 128, 3)
-    with refused(BadInput):
-        slide.read_region(100, 100, 0, 64, 64)
-
-
-def test_damaged_bytes_of_other_compressions_are_said_as_well(write_tiled, picture):
+def test_damaged_bytes_of_other_compressions_are_said_as_well(write_tiled, damage_tile, picture):
     for compression in ("lzw", "deflate", "zstd", "jpeg2000"):
         path = write_tiled(f"{compression}.tif", picture, compression=compression)
         with refused(BadInput):
-            _damaged(path, 0, b"\x93garbage" * 20).read_region(128, 0, 0, 128, 128)
+            damage_tile(path, 0, b"\x93garbage" * 20)
+            _opened(path).read_region(128, 0, 0, 128, 128)
 
 
 def test_what_ends_too_soon_is_refused_when_it_is_opened(make_svs):
@@ -209,3 +188,28 @@ def test_colours_of_which_tifffile_gives_others_and_what_is_not_in_tiles_are_ref
 def test_a_size_of_pixels_that_is_no_number_is_none(make_svs):
     for said in ("", "|MPP = unknown", "|MPP = 0", "|MPP = nan"):
         assert open_tiled_tiff(make_svs(mpp=said)).mpp is None
+
+
+def test_tiles_of_any_quality_are_whole_also_with_padding_behind_them(picture):
+    for quality in (1, 20, 80, 100):
+        tile = imagecodecs.jpeg8_encode(picture, level=quality)
+        assert is_whole(tile)
+        assert is_whole(tile + b"\0\0\xff\0")
+
+
+def test_a_tile_of_several_scans_is_whole(picture):
+    cv2 = pytest.importorskip("cv2")
+    _, tile = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_PROGRESSIVE, 1])
+    assert tile.tobytes().count(b"\xff\xda") > 1
+    assert is_whole(tile.tobytes())
+    assert not is_whole(tile.tobytes()[: len(tile) // 2])
+
+
+def test_a_tile_cut_anywhere_or_that_ends_before_its_data_do_is_not_whole(picture):
+    tile = imagecodecs.jpeg8_encode(picture[:64, :64], level=80)
+    assert not any(is_whole(tile[:end]) for end in range(len(tile)))
+    tile = imagecodecs.jpeg8_encode(picture, level=80)
+    half = len(tile) // 2
+    assert not is_whole(tile[:half] + b"\xff\xd9" + tile[half:])
+    assert not is_whole(tile[:half] + b"\xff\x20" + tile[half:])
+    assert not is_whole(b"garbage" * 20)

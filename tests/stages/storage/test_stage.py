@@ -2,17 +2,23 @@ import json
 import zlib
 from pathlib import Path
 
+import mrcfile
 import numpy as np
 import polars as pl
 import pytest
+import tifffile
 from pydantic import ValidationError
 
 from pyscale_stages.contract import Surroundings
+from pyscale_stages.errors import BadInput
 from pyscale_stages.registry import load_stage
-from pyscale_stages.storage import reads, testfiles
+from pyscale_stages.storage import reads, run, testfiles
 from pyscale_stages.storage.stage import StorageParams, most_bytes
-from pyscale_stages.storage.testfiles import particles_of
+from pyscale_stages.storage.testfiles import own_files, particles_of
 from pyscale_stages.timing import Timing
+from refusals import refused
+from smallstages import SMALL
+from stagetasks import Bench
 
 READS = (
     "movie_read_tiff",
@@ -107,9 +113,7 @@ def test_movies_need_no_more_room_than_was_asked_for(bench, place, monkeypatch):
     assert len(sizes) == 3
 
 
-def test_with_a_cache_folder_the_copy_is_read_too_and_without_it_is_said_why_not(
-    bench, timings, place, tmp_path
-):
+def test_with_a_cache_folder_the_copy_is_read_too(bench, timings, place, tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
     result = bench.run("run", place, cache_folder=str(cache), modes=["warm"])
@@ -125,20 +129,6 @@ def test_with_a_cache_folder_the_copy_is_read_too_and_without_it_is_said_why_not
     assert checksum["cache_sequential_read_warm"] == checksum["particle_write"]
     assert checksum["cache_random_read_warm"] == checksum["particle_random_read_warm"]
     assert any("cache_folder lies on the filesystem" in warning for warning in result.warnings)
-    (copy,) = (t for t in bench.run("run", modes=["warm"]).of(Timing) if "copy" in t.test)
-    assert copy.wall_s is None
-    assert copy.why_not.startswith("the node's scratch folder (TMPDIR) lies on the filesystem")
-
-
-def test_a_filesystem_that_refuses_direct_reads_is_told_and_the_rest_is_measured(
-    bench, place, monkeypatch
-):
-    monkeypatch.setattr(reads, "why_not_direct", lambda _path: "the filesystem refuses O_DIRECT")
-    result = bench.run("run", place, modes=["warm", "direct"])
-    timed = {timing.test: timing for timing in result.of(Timing)}
-    direct = timed["particle_random_read_direct"]
-    assert (direct.wall_s, direct.why_not) == (None, "the filesystem refuses O_DIRECT")
-    assert timed["particle_random_read_warm"].wall_s > 0
 
 
 def test_a_direct_read_that_fills_the_page_cache_is_not_called_direct(
@@ -146,7 +136,7 @@ def test_a_direct_read_that_fills_the_page_cache_is_not_called_direct(
 ):
     monkeypatch.setattr(reads, "why_not_direct", lambda _path: "")
     monkeypatch.setattr(reads, "resident_bytes", lambda _files: 4096)
-    monkeypatch.setattr("pyscale_stages.storage.book.Proof.all_cold", True)
+    monkeypatch.setattr("pyscale_stages.storage.reads.Proof.all_cold", True)
     out = bench.done("run", place, movie_formats=["mrc"], modes=["direct"], readers=[1])
     direct = timings(out).filter(pl.col("test").str.ends_with("_direct"))
     assert len(direct) == 4
@@ -187,3 +177,60 @@ def test_an_image_is_given_the_cache_folder_to_write_into(name):
     assert stage.surroundings(stage.params()) == Surroundings()
     params = stage.params(cache_folder=Path("scratch"))
     assert stage.surroundings(params) == Surroundings(written=(Path("scratch"),))
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A folder with two movies, two stacks of particles, and what is neither."""
+    folder = tmp_path / "own"
+    (folder / "deeper").mkdir(parents=True)
+    rng = np.random.default_rng(1)
+    tifffile.imwrite(folder / "a.tif", rng.integers(0, 9, (3, 16, 16), np.uint8))
+    mrcfile.write(folder / "b.mrc", rng.random((3, 16, 16), np.float32))
+    for name, count in (("p.mrcs", 4), ("deeper/q.mrcs", 3)):
+        mrcfile.write(folder / name, rng.random((count, 8, 8), np.float32))
+    (folder / "notes.txt").write_text("mine")
+    return folder
+
+
+def test_they_are_read_in_every_mode_and_nothing_is_written(own, tmp_path, timings):
+    before = {path: path.stat().st_mtime_ns for path in own.rglob("*")}
+    (tmp_path / "place").mkdir()
+    bench = Bench("storage", tmp_path, **SMALL["storage"])
+    modes = {"modes": ["cold", "warm"], "orders": ["random"]}
+    result = bench.run("run", tmp_path / "place", own_data=str(own), repeats=1, **modes)
+    assert result.error is None
+    table = timings(tmp_path / "out").filter(pl.col("step").is_null())
+    amount = dict(table.select("test", "amount").iter_rows())
+    for mode in ("cold", "warm"):
+        assert amount[f"own_movie_read_mrc_{mode}"] == (own / "b.mrc").stat().st_size
+        assert amount[f"own_movie_read_tiff_{mode}"] == (own / "a.tif").stat().st_size
+        assert amount[f"own_particle_random_read_{mode}"] == 7 * 8 * 8 * 4
+    # The order that was not asked for is left out.
+    assert not any("sequential" in test for test in amount)
+    assert {path: path.stat().st_mtime_ns for path in own.rglob("*")} == before
+
+
+def test_a_folder_without_any_and_a_damaged_stack_are_refused(own):
+    with refused(BadInput):
+        own_files(own / "deeper" / "none")
+    (own / "p.mrcs").write_bytes(b"no header")
+    with refused(BadInput):
+        own_files(own)
+
+
+def test_the_whole_page_cache_is_dropped_before_what_is_cold_alone_where_the_user_may(
+    tmp_path, monkeypatch
+):
+    switch = tmp_path / "drop_caches"
+    monkeypatch.setattr(reads, "DROP_CACHES", switch)
+    monkeypatch.setattr(run, "DROP_CACHES", switch)
+    (tmp_path / "file").write_bytes(b"1")
+    reads.prepare([tmp_path / "file"], "warm", drop_caches=True)
+    assert not switch.exists()
+    reads.prepare([tmp_path / "file"], "cold", drop_caches=True)
+    assert switch.read_text() == "1"
+    switch.unlink()
+    (tmp_path / "place").mkdir()
+    bench = Bench("storage", tmp_path, **SMALL["storage"])
+    assert "drop_caches" in bench.refused("run", tmp_path / "place", drop_caches=True)

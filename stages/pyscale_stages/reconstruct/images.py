@@ -1,13 +1,18 @@
-"""Images that are reconstructed: the truth, the same for one seed wherever it is made."""
+"""Images that are reconstructed: made ones, the same for one seed, or one of the user's own."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from pyscale_stages.reconstruct.ownimage import Pixels, lengths_of, own_image
-from pyscale_stages.reconstruct.stage import ReconstructParams
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie
+from pyscale_stages.reading import Reading
+from pyscale_stages.reconstruct.stage import STEP_PX, ReconstructParams
+
+Pixels = NDArray[np.float32]
 
 SHAPES = 28
 """Discs and boxes of the colour image, each over those before it."""
@@ -48,19 +53,64 @@ HEAD_3D = (
 """Ellipsoids of Kak and Slaney (1988), table 3.2, their contrast raised in the same way."""
 
 
-def phantom(params: ReconstructParams, seed: int) -> torch.Tensor:
-    """Make the image of a problem, (1, channels, *lengths) from 0 to 1, on the CPU."""
+def lengths_of(params: ReconstructParams) -> tuple[int, ...]:
+    """Height and width of the image in pixels, or depth, height and width of a volume."""
+    if params.image is None:
+        if params.problem == "tomography_3d":
+            return (params.size_px,) * 3
+        return params.height_px or params.size_px, params.size_px
+    return _cropped(_opened(params.image, params), params)
+
+
+def _cropped(movie: Movie, params: ReconstructParams) -> tuple[int, ...]:
+    found: tuple[int, ...] = movie.shape_yx
+    if params.problem == "tomography_3d":
+        found = (movie.n_frames, *found)
+    lengths = tuple(length // STEP_PX * STEP_PX for length in found)
+    if not min(lengths):
+        raise BadInput(
+            f"{params.image} is smaller than {STEP_PX} pixels along an axis: use another"
+        )
+    if params.problem != "colour_deblur" and len(set(lengths)) > 1:
+        raise BadInput(
+            f"{params.image} has {' x '.join(map(str, found))} pixels, and {params.problem} needs "
+            "an image of one length along all axes: crop it"
+        )
+    return lengths
+
+
+def _own_image(path: Path, params: ReconstructParams) -> Pixels:
+    """Read the image, (channels, *lengths), as shares of its largest value."""
+    movie = _opened(path, params)
+    lengths = _cropped(movie, params)
+    if params.problem == "tomography_3d":
+        pixels = movie.read(0, lengths[0], channel=0)[None]
+    elif params.problem == "tomography_2d":
+        pixels = movie.read(0, 1, channel=0)
+    else:
+        pixels = movie.read(0, 1)[0]
+    pixels = pixels[(slice(None), *(slice(length) for length in lengths))].astype(np.float32)
+    darkest, brightest = min(pixels.min(), 0), pixels.max()
+    if not brightest > pixels.min():
+        raise BadInput(f"{path} has one value everywhere, so nothing can be seen in it")
+    return np.asarray((pixels - darkest) / (brightest - darkest))
+
+
+def _opened(path: Path, params: ReconstructParams) -> Movie:
+    """Open the file; the planes of a volume are read as frames."""
+    is_volume = params.problem == "tomography_3d"
+    return Movie.open(path, reading=Reading(axes="TYX")) if is_volume else Movie.open(path)
+
+
+def image_of(params: ReconstructParams, seed: int) -> Pixels:
+    """Make or read the image of a problem, (channels, *lengths) from 0 to 1."""
     size = params.size_px
     if params.image is not None:
-        pixels = own_image(params)
-    elif params.problem == "colour_deblur":
+        return _own_image(params.image, params)
+    if params.problem == "colour_deblur":
         height, width = lengths_of(params)
-        pixels = _colour_image(max(height, width), seed)[:, :height, :width]
-    elif params.problem == "tomography_2d":
-        pixels = _head_2d(size)[None]
-    else:
-        pixels = _head_3d(size)[None]
-    return torch.from_numpy(np.ascontiguousarray(pixels[None]))
+        return _colour_image(max(height, width), seed)[:, :height, :width]
+    return (_head_2d(size) if params.problem == "tomography_2d" else _head_3d(size))[None]
 
 
 def _colour_image(size: int, seed: int) -> Pixels:

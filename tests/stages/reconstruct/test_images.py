@@ -1,21 +1,35 @@
+import math
+
 import imagecodecs
 import numpy as np
 import pytest
 import tifffile
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.reconstruct.ownimage import lengths_of
-from pyscale_stages.reconstruct.phantoms import phantom
+from pyscale_stages.reconstruct.images import HEAD_2D, HEAD_3D, image_of, lengths_of
 from pyscale_stages.reconstruct.stage import ReconstructParams
-from pyscale_stages.reconstruct.tiles import grid_of
 from refusals import refused
 
 
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_a_head_holds_the_ellipses_that_were_published(dimensions):
+    size = 96
+    problem = "tomography_2d" if dimensions == 2 else "tomography_3d"
+    head = image_of(ReconstructParams(problem=problem, size_px=size), 0)
+    assert head.shape == (1, *(size,) * dimensions)
+    assert head.min() == 0
+    assert head.max() == 1
+    unit_ball = math.pi if dimensions == 2 else 4 / 3 * math.pi
+    ellipses = HEAD_2D if dimensions == 2 else HEAD_3D
+    volumes = [unit_ball * value * math.prod(rest[:dimensions]) for value, *rest in ellipses]
+    assert head.sum() * (2 / size) ** dimensions == pytest.approx(sum(volumes), rel=0.02)
+
+
 def test_a_made_colour_image_may_be_wider_than_high_and_is_part_of_the_square_one():
-    square = phantom(ReconstructParams(size_px=96), 3)
-    wide = phantom(ReconstructParams(size_px=96, height_px=40), 3)
-    assert wide.shape == (1, 3, 40, 96)
-    assert np.array_equal(wide[0], square[0, :, :40])
+    square = image_of(ReconstructParams(size_px=96), 3)
+    wide = image_of(ReconstructParams(size_px=96, height_px=40), 3)
+    assert wide.shape == (3, 40, 96)
+    assert np.array_equal(wide, square[:, :40])
 
 
 def test_a_photo_of_ones_own_is_cropped_to_whole_steps_and_goes_from_0_to_1(tmp_path):
@@ -23,7 +37,7 @@ def test_a_photo_of_ones_own_is_cropped_to_whole_steps_and_goes_from_0_to_1(tmp_
     file = tmp_path / "photo.png"
     file.write_bytes(imagecodecs.png_encode(pixels))
     params = ReconstructParams(image=file, tile_px=16, overlap_px=8)
-    found = phantom(params, 0)[0].numpy()
+    found = image_of(params, 0)
     assert lengths_of(params) == (40, 48)
     largest = pixels[:40, :48].max()
     assert np.allclose(found, pixels[:40, :48].transpose(2, 0, 1) / largest)
@@ -34,7 +48,7 @@ def test_a_volume_has_planes_in_place_of_frames_and_one_length(tmp_path):
     file = tmp_path / "volume.tif"
     tifffile.imwrite(file, volume, metadata={"axes": "ZYX"})
     params = ReconstructParams(image=file, problem="tomography_3d", tile_px=16, overlap_px=8)
-    assert phantom(params, 0).shape == (1, 1, 32, 32, 32)
+    assert image_of(params, 0).shape == (1, 32, 32, 32)
     tifffile.imwrite(file, volume[:20], metadata={"axes": "ZYX"})
     with refused(BadInput):
         lengths_of(params)
@@ -43,12 +57,4 @@ def test_a_volume_has_planes_in_place_of_frames_and_one_length(tmp_path):
 def test_an_image_of_one_value_is_refused(tmp_path):
     tifffile.imwrite(tmp_path / "grey.tif", np.full((64, 64), 7, np.uint8))
     with refused(BadInput):
-        phantom(ReconstructParams(image=tmp_path / "grey.tif"), 0)
-
-
-def test_more_ranks_than_tiles_are_refused_unless_some_may_idle():
-    few = {"size_px": 64, "tile_px": 32, "overlap_px": 8}
-    with pytest.raises(BadInput, match="start at most 4 ranks, lower tile_px, or set idle_ranks"):
-        grid_of((1, 64, 64), ReconstructParams(**few), 5)
-    grid = grid_of((1, 64, 64), ReconstructParams(**few, idle_ranks=True), 5)
-    assert [grid.tiling(rank).tiles_here for rank in range(5)] == [1, 1, 1, 1, 0]
+        image_of(ReconstructParams(image=tmp_path / "grey.tif"), 0)

@@ -4,7 +4,7 @@ import pytest
 
 from pyscale_stages.measure.pagecache import Eviction
 from pyscale_stages.residency import Residency
-from pyscale_stages.storage.book import Proof, latency_details, prepare, resident_bytes
+from pyscale_stages.storage.reads import Proof, latency_details, prepare, resident_bytes
 
 
 def test_percentiles_are_latencies_that_were_observed():
