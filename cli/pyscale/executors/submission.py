@@ -146,6 +146,11 @@ LOOK_S = 0.5
 Tell = Callable[[EventKind, str], object]
 
 
+def living_of(jobs: Mapping[str, QueuedJob]) -> set[str]:
+    """Ids of jobs that have not ended."""
+    return {job_id for job_id, job in jobs.items() if job.alive}
+
+
 class JobBook:
     """What Slurm last said of the jobs of one name, which all jobs of the run have.
 
@@ -157,22 +162,24 @@ class JobBook:
         self._name = name
         self._poll_s = poll_s
         self._tell = tell
-        self._jobs: dict[str, QueuedJob] = {}
-        # Long enough ago for the first look to ask.
-        self._asked_s = -poll_s
+        self._jobs: dict[str, QueuedJob] | None = None
+        self._asked_s = 0.0
         self._silent = False
-        # Rises with each answer; while Slurm is silent it stays.
-        self.answers = 0
 
     def look(self) -> dict[str, QueuedJob]:
         """Jobs as Slurm last told them, asked anew where that was a while ago."""
+        if self._jobs is None:
+            return self.ask()
         if time.monotonic() - self._asked_s >= self._poll_s:
             self.refresh()
         return self._jobs
 
-    def living(self) -> set[str]:
-        """Ids of those that have not ended, as Slurm last told."""
-        return {job_id for job_id, job in self._jobs.items() if job.alive}
+    def ask(self) -> dict[str, QueuedJob]:
+        """Jobs as Slurm tells them now, however long it takes to answer."""
+        while not self.refresh() or self._jobs is None:
+            # Nothing tells when a controller is back.
+            threading.Event().wait(self._poll_s)
+        return self._jobs
 
     def refresh(self) -> bool:
         """Ask now; return whether Slurm answers."""
@@ -186,16 +193,8 @@ class JobBook:
             if self._silent:
                 self._tell("slurm_answers", "")
             self._silent = False
-            self.answers += 1
         self._asked_s = time.monotonic()
         return not self._silent
-
-    def ask(self) -> dict[str, QueuedJob]:
-        """Jobs as Slurm tells them now, however long it takes to answer."""
-        while not self.refresh():
-            # Nothing tells when a controller is back.
-            threading.Event().wait(self._poll_s)
-        return self._jobs
 
 
 def end_jobs(run: RunFolder, tell: Tell) -> int:
@@ -205,13 +204,12 @@ def end_jobs(run: RunFolder, tell: Tell) -> int:
     book = JobBook(name, run.plan.site.poll_s, tell)
     try:
         # Not by the book, which waits for an answer however long that takes.
-        living = {job_id for job_id, job in jobs_named(name).items() if job.alive}
-        if living:
+        if living := living_of(jobs_named(name)):
             cancel(living)
     except SlurmSilent as silent:
         raise _may_still_run(run, str(silent)) from silent
     deadline = time.monotonic() + TO_END_S
-    while living and not (book.refresh() and living.isdisjoint(book.living())):
+    while living and not (book.refresh() and living.isdisjoint(living_of(book.look()))):
         if time.monotonic() > deadline:
             raise _may_still_run(run, f"they had not ended after {TO_END_S:g} s")
         # Nothing tells when a job has ended that leaves no record.

@@ -1,6 +1,7 @@
 """A run that one program works off, and is followed from here.
 
-That program has a session of its own on this machine, or is a job of a site's own scheduler.
+That program has a session of its own on this machine, or is a job of a site's own scheduler;
+`holding` follows the jobs of Slurm.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,7 +32,7 @@ from pyscale.report.results import Results
 from pyscale.sbatch.held import cancel_job, held_by, is_alive, limit_of, script_of_job, submit_job
 from pyscale.store.allocations import Allocated, Allocations, read_allocations, write_allocations
 from pyscale.store.folder import RunFolder
-from pyscale.store.journal import EventKind, Journal, Listener
+from pyscale.store.journal import Event, EventKind, Journal, Listener
 from pyscale.store.lock import is_locked, lock_holder, writing
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.errors import EXIT_RESOURCE_EXHAUSTED, ResourceExhausted
@@ -41,8 +43,8 @@ PERIOD_S = 0.1
 ENDS: set[EventKind] = {"run_finished", "run_stopped", "run_interrupted", "run_cancelled"}
 
 
-class Here:
-    """Starts the program that works off a run of this machine, and follows it."""
+class Follower:
+    """Tells of a run as it comes, wherever it is worked off."""
 
     def __init__(self, run: RunFolder, listener: Listener) -> None:
         self._run = run
@@ -50,6 +52,40 @@ class Here:
         self._journal = Journal(run.journal_file)
         # The listener is told only of what follows: it was given what stands there.
         self._read_to = self._journal.read_from(0)[1]
+
+    def what_goes_on(self) -> str:
+        """What is left at work after an interruption, and how to go on."""
+        name = self._run.path.name
+        if what := self._at_work():
+            return (
+                f"no longer followed; {what} goes on. Follow it with: pyscale resume {name}, or "
+                f"end it with: pyscale cancel {name}"
+            )
+        return f"interrupted; nothing is lost. Finish with: pyscale resume {name}"
+
+    def _at_work(self) -> str:
+        """What works the run off now, in words; empty where nothing does."""
+        raise NotImplementedError
+
+    def _hear(self) -> Sequence[Event]:
+        events, self._read_to = self._journal.read_from(self._read_to)
+        for event in events:
+            self._listener(event)
+        return events
+
+    def _incomplete(self) -> Incomplete:
+        """Trials that are not complete at the end."""
+        # Another pyscale may have extended the plan meanwhile.
+        self._run = RunFolder(self._run.path)
+        left = (trial for trial in self._run.plan.trials if not is_complete(self._run, trial))
+        return tuple(trial.id for trial in left)
+
+
+class Here(Follower):
+    """Starts the program that works off a run of this machine, and follows it."""
+
+    def __init__(self, run: RunFolder, listener: Listener) -> None:
+        super().__init__(run, listener)
         self._program: subprocess.Popen[bytes] | None = None
         self._end: EventKind | None = None
         self._why = ""
@@ -85,10 +121,7 @@ class Here:
             raise UserError(self._why)
         if self._end != "run_finished":
             raise KeyboardInterrupt
-        # Another pyscale may have extended the plan meanwhile.
-        self._run = RunFolder(self._run.path)
-        left = (trial for trial in self._run.plan.trials if not is_complete(self._run, trial))
-        return tuple(trial.id for trial in left), results_of(self._run)
+        return self._incomplete(), results_of(self._run)
 
     def wait_for_report(self) -> None:
         """Return when the report is written."""
@@ -97,15 +130,8 @@ class Here:
         if self._program is not None and self._program.returncode:
             raise self._silent_end(self._program.returncode)
 
-    def what_goes_on(self) -> str:
-        """What is left at work after an interruption, and how to go on."""
-        name = self._run.path.name
-        if self._is_at_work():
-            return (
-                f"no longer followed; the run goes on. Follow it with: pyscale resume {name}, or "
-                f"end it with: pyscale cancel {name}"
-            )
-        return f"interrupted; nothing is lost. Finish with: pyscale resume {name}"
+    def _at_work(self) -> str:
+        return "the run" if self._is_at_work() else ""
 
     def _follow(self) -> None:
         while self._is_at_work():
@@ -122,12 +148,12 @@ class Here:
             return self._program.poll() is None
         return is_locked(self._run.path)
 
-    def _hear(self) -> None:
-        events, self._read_to = self._journal.read_from(self._read_to)
+    def _hear(self) -> Sequence[Event]:
+        events = super()._hear()
         for event in events:
             if event.kind in ENDS:
                 self._end, self._why = event.kind, event.detail
-            self._listener(event)
+        return events
 
     def _stop(self) -> None:
         """End what was started here; what another pyscale started goes on."""
@@ -229,13 +255,8 @@ class Queued(Here):
             threading.Event().wait(LOOK_S)
         return 1
 
-    def what_goes_on(self) -> str:
-        """What is left at work after an interruption, and how to go on."""
-        name = self._run.path.name
-        return (
-            f"no longer followed; job {self._job_id()} goes on. Follow it with: pyscale resume "
-            f"{name}, or end it with: pyscale cancel {name}"
-        )
+    def _at_work(self) -> str:
+        return f"job {self._job_id()}"
 
     def _is_at_work(self) -> bool:
         """Whether the last job waits or runs, or holds the run."""

@@ -18,11 +18,11 @@ from pyscale.evaluation.cost import time_of
 from pyscale.evaluation.results import report_run
 from pyscale.executors.local import LocalExecutor
 from pyscale.executors.protocol import Executor
-from pyscale.executors.submission import JobBook, of_sbatch, setup_lines, submit
+from pyscale.executors.submission import JobBook, living_of, of_sbatch, setup_lines, submit
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.measuring.benchmark import Incomplete, benchmark
+from pyscale.measuring.following import Follower
 from pyscale.measuring.pilot import go_on, pilot, trials_left
-from pyscale.measuring.trialrecords import is_complete
 from pyscale.planning.placement import local_placement
 from pyscale.planning.plan import Plan
 from pyscale.planning.sites import Site
@@ -43,7 +43,7 @@ from pyscale.store.allocations import (
     write_allocations,
 )
 from pyscale.store.folder import RunFolder
-from pyscale.store.journal import Event, EventKind, Journal, Listener
+from pyscale.store.journal import Event, EventKind, Listener
 from pyscale.store.lock import writing
 from pyscale_stages.measure.nodename import host_name
 
@@ -65,19 +65,14 @@ ENDS = {
 """Ends of an allocation, by Slurm's word."""
 
 
-class Holder:
+class Holder(Follower):
     """Brings the trials of a run to their end in allocations, from whatever state they are in."""
 
     def __init__(self, run: RunFolder, listener: Listener) -> None:
         assert run.plan.site is not None, "only a cluster has allocations"
-        self._run = run
+        super().__init__(run, listener)
         self._site: Site = run.plan.site
-        self._listener = listener
-        self._journal = Journal(run.journal_file)
-        # The listener is told only of what follows: it was given what stands there.
-        self._read_to = self._journal.read_from(0)[1]
-        self._name = job_name(run.plan.run_id)
-        self._book = JobBook(self._name, self._site.poll_s, self._say)
+        self._book = JobBook(job_name(run.plan.run_id), self._site.poll_s, self._say)
 
     def begin(self) -> None:
         """Submit an allocation, unless one lives."""
@@ -130,24 +125,16 @@ class Holder:
                     if self._is_over():
                         if self._journal.read()[-1].kind != "run_finished":
                             self._append("run_finished")
-                        left = (t for t in self._run.plan.trials if not is_complete(self._run, t))
-                        return tuple(trial.id for trial in left), report_run(self._run)
+                        return self._incomplete(), report_run(self._run)
                     self._end_strays()
                     self._submit()
 
     def wait_for_report(self) -> None:
         """It is written before `finish` returns."""
 
-    def what_goes_on(self) -> str:
-        """What is left at work after an interruption, and how to go on."""
-        name = self._run.path.name
+    def _at_work(self) -> str:
         living = Course(self._journal.read()).allocations
-        if living:
-            return (
-                f"no longer followed; job {min(living)} goes on. Follow it with: pyscale resume "
-                f"{name}, or end it with: pyscale cancel {name}"
-            )
-        return f"interrupted; no job of the run waits or runs. Go on with: pyscale resume {name}"
+        return f"job {min(living)}" if living else ""
 
     def _is_over(self) -> bool:
         """Whether nothing is left; where that is not by success, raise the reason."""
@@ -201,16 +188,14 @@ class Holder:
 
     def _living(self, *, now: bool = False) -> set[str]:
         """Recorded allocations that Slurm has not ended; with `now` it is asked in any case."""
-        known = read_allocations(self._run.path).job_ids
+        known = set(read_allocations(self._run.path).job_ids)
         if not known:
-            return set()
-        jobs = self._book.ask() if now or not self._book.answers else self._book.look()
-        return {job_id for job_id in known if job_id in jobs and jobs[job_id].alive}
+            return known
+        return known & living_of(self._book.ask() if now else self._book.look())
 
     def _end_strays(self) -> None:
         """Cancel jobs that a dead pyscale submitted and did not live to record."""
-        known = set(read_allocations(self._run.path).job_ids)
-        strays = {i for i, job in self._book.ask().items() if job.alive} - known
+        strays = living_of(self._book.ask()) - {*read_allocations(self._run.path).job_ids}
         if strays:
             # A pilot that lives on finds that nobody recorded its job, and ends.
             with suppress(SlurmSilent):
@@ -270,11 +255,6 @@ class Holder:
     def _say(self, kind: EventKind, detail: str) -> None:
         """Tell of an event without writing it: while a pilot works, the journal is its alone."""
         self._listener(Event(time_utc=datetime.now(UTC), kind=kind, detail=detail))
-
-    def _hear(self) -> None:
-        events, self._read_to = self._journal.read_from(self._read_to)
-        for event in events:
-            self._listener(event)
 
 
 def held_parameters(

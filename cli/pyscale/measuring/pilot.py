@@ -158,16 +158,13 @@ def likely_s(
 
     That is what it took in earlier runs, another N of the entry, or the time limit of its tasks.
     """
-    seen_s: dict[tuple[str, int], float] = {}
-    for one in plan.trials:
-        if one.id in course.durations_s:
-            key = (one.entry, one.workers)
-            seen_s[key] = max(seen_s.get(key, 0.0), course.durations_s[one.id])
-    if (trial.entry, trial.workers) in seen_s:
-        return seen_s[trial.entry, trial.workers]
+    longest_s = course.longest_s([trial])
+    if longest_s is not None:
+        return longest_s
     if trial.id in usual:
         return SPARE * usual[trial.id]
-    of_entry = [taken_s for (entry, _), taken_s in seen_s.items() if entry == trial.entry]
+    same = (one.id for one in plan.trials if one.entry == trial.entry)
+    of_entry = [course.durations_s[one] for one in same if one in course.durations_s]
     if of_entry:
         return max(of_entry)
     assert plan.site is not None

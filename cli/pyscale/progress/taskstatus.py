@@ -126,13 +126,13 @@ def _look_at(folder: str, *, tried_before: bool) -> _Glance:
             return _Glance("waiting")
         if EXIT_FILE in files:
             ended = read_record(ExitRecord, Path(files[EXIT_FILE].path))
-            if ended is not None and not (tried_before and _ended_for_another(ended, folder)):
+            if ended is not None and not (tried_before and _is_for_another(ended.token, folder)):
                 # A process that ends with 0 writes its result last, and only where it is done.
                 done = ended.returncode == 0 and RESULT_FILE in files
                 return _Glance("done" if done else "failed", ended.end_utc.timestamp(), ended)
-        begun = LAUNCH_FILE in files and not _launched_for_another(folder)
-        if begun:
-            return _Glance("running", files[LAUNCH_FILE].stat().st_mtime)
+        launch = read_record(LaunchRecord, Path(folder) / LAUNCH_FILE)
+        if launch is not None and not _is_for_another(launch.token, folder):
+            return _Glance("running", launch.spawn_utc.timestamp())
         return _Glance("queued", files[ORDER_FILE].stat().st_mtime)
     except FileNotFoundError:
         # It is being set aside at this moment, to be ordered again.
@@ -141,17 +141,10 @@ def _look_at(folder: str, *, tried_before: bool) -> _Glance:
         raise RecordError(Path(folder), str(error.strerror)) from error
 
 
-def _launched_for_another(folder: str) -> bool:
-    """Whether the launcher that began did so for an earlier order of this folder."""
+def _is_for_another(token: str, folder: str) -> bool:
+    """Whether a launcher of an earlier order of this folder wrote a record, as it outlived it."""
     order = read_record(TaskOrder, Path(folder) / ORDER_FILE)
-    launch = read_record(LaunchRecord, Path(folder) / LAUNCH_FILE)
-    return order is not None and launch is not None and launch.token != order.token
-
-
-def _ended_for_another(ended: ExitRecord, folder: str) -> bool:
-    """Whether a launcher of an earlier try outlived it and wrote into the folder of this one."""
-    order = read_record(TaskOrder, Path(folder) / ORDER_FILE)
-    return order is None or order.token != ended.token
+    return order is None or order.token != token
 
 
 def _status(folder: Path, state: TaskState, ended: ExitRecord | None) -> TaskStatus:
