@@ -54,11 +54,10 @@ class Course(NamedTuple):
     def refuse_early_end(self, *, dry_run: bool = False) -> None:
         """Raise where this process ends before anything is measured that `--strict` could fail."""
         if self.strict and (self.detach or dry_run):
-            given = ["--dry-run"] * dry_run + ["--detach"] * self.detach
             raise UserError(
-                "--strict makes the exit code 1 where a measured output is not the baseline's, and "
-                f"with {' and '.join(given)} pyscale ends before anything is measured: leave out "
-                "one of them"
+                "--strict fails where a measured output is not the baseline's, and with "
+                f"{'--dry-run' if dry_run else '--detach'} nothing is measured yet: leave out one "
+                "of them"
             )
 
 
@@ -184,14 +183,14 @@ def _carry_out(run: RunFolder, course: Course) -> int:
         talk(f"follow it with: pyscale status {run.path.name} --watch")
         print(run.path.name)  # noqa: T201 - the command's answer
         return 0
-    with RunProgress(run, Journal(run.journal_file).read()) as progress:
-        carried = carried_by(run, progress.hear)
-        try:
+    progress = RunProgress(run, Journal(run.journal_file).read())
+    carried = carried_by(run, progress.hear)
+    try:
+        with progress:
             incomplete, results = carried.finish()
-        except KeyboardInterrupt:
-            progress.stop()
-            talk(carried.what_goes_on())
-            return EXIT_INTERRUPTED
+    except KeyboardInterrupt:
+        talk(carried.what_goes_on())
+        return EXIT_INTERRUPTED
     answer(summary_of(results, verbose=course.verbose, with_quality=plan.truth is not None))
     doubted = [*not_to_be_trusted(results.configurations), *missed(results)]
     for sentence in doubted:

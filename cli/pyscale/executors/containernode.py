@@ -58,22 +58,14 @@ def scratch_prefix(run: Path) -> str:
 
 def left_scratch(run: Path) -> dict[Path, int]:
     """Scratch folders on this node that killed launchers of a run left, with their sessions."""
-    return {
-        folder: int(found[1])
-        for folder in _own_folders(scratch_prefix(run))
-        if (found := _NAME.fullmatch(folder.name))
-    }
-
-
-def _own_folders(prefix: str) -> list[Path]:
-    """Folders for temporary files of this user on this node, by how their names begin."""
-    found = []
-    for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+    left = {}
+    for folder in Path(tempfile.gettempdir()).glob(f"{scratch_prefix(run)}*"):
+        # A folder of a session of this user, and not a link or another's.
         with suppress(FileNotFoundError):
-            status = path.lstat()
-            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
-                found.append(path)
-    return found
+            status, found = folder.lstat(), _NAME.fullmatch(folder.name)
+            if found and stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
+                left[folder] = int(found[1])
+    return left
 
 
 def _gpu_option() -> str:

@@ -119,7 +119,16 @@ def _run(task: Path, order: Order, environment: dict[str, str], begin_utc: datet
     if process is None:
         return EXIT_NO_PROGRAM
     signal.signal(signal.SIGTERM, lambda received, _frame: process.send_signal(received))
-    write_launch(task, order, process.pid, (begin_utc, spawn_utc))
+    _write(
+        task / "launch.json",
+        token=order["token"],
+        begin_utc=begin_utc.isoformat(),
+        pid=process.pid,
+        node=node_name(),
+        spawn_utc=spawn_utc.isoformat(),
+        job_id=os.environ.get("SLURM_JOB_ID"),
+        cpus=bound_to(),
+    )
     with guarded(process.pid, order):
         return process.wait()
 
@@ -153,26 +162,6 @@ def started(
                 f"({error.strerror}): {remedy}\n".encode()
             )
             return None
-
-
-def write_launch(
-    task: Path,
-    order: Order,
-    pid: int,
-    times: tuple[datetime, datetime],
-) -> None:
-    """Record that the process of an order is there, and when its launcher and it began."""
-    begin_utc, spawn_utc = times
-    _write(
-        task / "launch.json",
-        token=order["token"],
-        begin_utc=begin_utc.isoformat(),
-        pid=pid,
-        node=node_name(),
-        spawn_utc=spawn_utc.isoformat(),
-        job_id=os.environ.get("SLURM_JOB_ID"),
-        cpus=bound_to(),
-    )
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from pyscale.executors.containernode import left_scratch, scratch_prefix
 from pyscale.executors.protocol import Batch, Executor
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.interruption import OF_TERMINAL, blocked
-from pyscale.planning.placement import Place, Placement
+from pyscale.planning.placement import Placement
 from pyscale.processes import is_task, started_for, wait_until_ended
 from pyscale.store.records import TaskOrder
 from pyscale.store.taskfiles import write_order
@@ -77,13 +77,9 @@ class LocalExecutor(Executor):
 
         keep_busy([(folder,) for folder in batch.orders], batch.at_once, start, lambda _ended: True)
 
-    def _place(self, batch: Batch, slot: int) -> Place:
-        trial = batch.trial
-        placement = self._placement(batch.threads)
-        return placement.of(slot, trial.processes, trial.device, trial.gpus)
-
     def _placed(self, batch: Batch, order: TaskOrder, slot: int) -> TaskOrder:
-        place = self._place(batch, slot)
+        trial = batch.trial
+        place = self._placement(batch.threads).of(slot, trial.processes, trial.device, trial.gpus)
         return order.model_copy(
             update={
                 "env": place.env | order.env,

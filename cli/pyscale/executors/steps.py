@@ -22,7 +22,8 @@ from pyscale.executors.waiting import Group, keep_busy
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
 from pyscale.planning.joboptions import Allocation, as_words, node_options, speaks_of_threads
 from pyscale.planning.sites import Site
-from pyscale.slurm.commands import Patience, ask, is_away
+from pyscale.slurm import commands
+from pyscale.slurm.commands import ask, is_away
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, LaunchRecord, Requested
@@ -48,7 +49,7 @@ class StepExecutor(Executor):
         self._journal = journal
         self._job_id = job_id
         self._steps: list[Step] = []
-        self._patience = Patience()
+        self._pauses_s = list(commands.PAUSES_S)
         self._waited_s = 0.0
 
     def run(self, batch: Batch) -> None:
@@ -108,31 +109,25 @@ class StepExecutor(Executor):
         self._steps.remove(step)
         lost = [folder for folder in tasks if ended_by_another(folder)]
         if not lost:
-            self._patience = Patience()
+            self._pauses_s = list(commands.PAUSES_S)
             return True
         never_began = all(not (folder / LAUNCH_FILE).exists() for folder in tasks)
-        if never_began and step.is_away() and not self._gives_up(step):
+        # Those that were started together wait once.
+        is_next = step.began_s > self._waited_s
+        if never_began and step.is_away() and (self._pauses_s or not is_next):
             for folder in tasks:
                 # It was taken for vanished, and is started again: it is not to be seen as failed.
                 (folder / EXIT_FILE).unlink(missing_ok=True)
             self._refuse_ending()
-            self._wait_after(step)
+            if is_next:
+                commands.wait(self._pauses_s.pop(0))
+                self._waited_s = time.monotonic()
             self._refuse_ending()
             return False
         self._refuse_ending()
         for folder in lost:
             step.explain(folder)
         return True
-
-    def _gives_up(self, step: Step) -> bool:
-        """Whether the controller has been away for too long to start a step again."""
-        return self._patience.is_over and step.began_s > self._waited_s
-
-    def _wait_after(self, step: Step) -> None:
-        """Wait before a step is started again; those that were started together wait once."""
-        if step.began_s > self._waited_s:
-            self._patience.pause()
-            self._waited_s = time.monotonic()
 
     def _refuse_ending(self) -> None:
         """Raise where the job is about to end; wait as long as Slurm does not say."""

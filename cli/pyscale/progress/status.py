@@ -218,10 +218,8 @@ def _state(run: RunFolder, events: Sequence[Event], course: Course, *, attended:
 
 def _configurations(run: RunFolder, course: Course) -> tuple[ConfigurationStatus, ...]:
     groups: dict[tuple[str, int], list[Trial]] = {}
-    for entry in run.plan.suite.stages:
-        for trial in sorted(run.plan.trials, key=lambda t: t.workers):
-            if trial.entry == entry:
-                groups.setdefault((entry, trial.workers), []).append(trial)
+    for trial in sorted(run.plan.trials, key=run.plan.place_in_pipeline):
+        groups.setdefault((trial.entry, trial.workers), []).append(trial)
     rows = []
     for (entry, workers), trials in groups.items():
         kinds = [course.ends[one.id].kind for one in trials if one.id in course.ends]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from textwrap import shorten
 
 from rich.console import Group, RenderableType
 from rich.live import Live
-from rich.progress import BarColumn, Progress, ProgressColumn, Task
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 from watchfiles import watch
@@ -249,9 +250,8 @@ PHRASES: dict[EventKind, str] = {
     "run_stopped": "the run was stopped",
 }
 STOPS = {f"run_{end}" for end in ("interrupted", "cancelled", "finished", "extended", "stopped")}
-NAME_TASKS: set[EventKind] = {"submitted"}
-"""Events whose detail is a list of tasks."""
-MOST_NAMES = 4
+LONGEST_LIST = 60
+"""Characters of the tasks and of the jobs of one event."""
 
 
 def story(events: Sequence[Event]) -> Iterator[str]:
@@ -270,23 +270,18 @@ def story(events: Sequence[Event]) -> Iterator[str]:
 def said(event: Event) -> str:
     """Tell one event by itself."""
     words = f"{event.trial} {PHRASES[event.kind]}" if event.trial else PHRASES[event.kind]
-    jobs = f" as {_shortened(event.job_ids)}" if event.job_ids else ""
+    jobs = f" as {_shortened(', '.join(event.job_ids))}" if event.job_ids else ""
     return f"{words}{_detail(event)}{jobs}"
 
 
 def _detail(event: Event) -> str:
-    if not event.detail:
-        return ""
-    if event.kind in NAME_TASKS:
-        return f": {_shortened(event.detail.split(', '))}"
-    return f": {event.detail}"
+    # Where tasks are submitted, it is a list of them.
+    detail = _shortened(event.detail) if event.kind == "submitted" else event.detail
+    return f": {detail}" if detail else ""
 
 
-def _shortened(names: Sequence[str]) -> str:
-    """First and last of many names, and how many there are."""
-    if len(names) <= MOST_NAMES:
-        return ", ".join(names)
-    return f"{names[0]} … {names[-1]} ({len(names)})"
+def _shortened(names: str) -> str:
+    return shorten(names, LONGEST_LIST, placeholder=" …")
 
 
 SHOWN = {
@@ -316,14 +311,15 @@ class RunProgress:
         self._earlier_s = usual_s(run.plan)
         self._progress = Progress(
             BarColumn(bar_width=20),
-            _Line(self),
+            TextColumn("{task.fields[run]}", markup=False),
             console=self._console,
             disable=not self._console.is_terminal,
             transient=True,
             # Seldom, as the trials have these cores too.
             refresh_per_second=1,
         )
-        self._bar = self._progress.add_task("", completed=len(self._ended))
+        # It is written anew at each refresh: a trial under way gets older.
+        self._bar = self._progress.add_task("", completed=len(self._ended), run=self)
         self._show(run.plan)
 
     def __enter__(self) -> RunProgress:
@@ -332,7 +328,7 @@ class RunProgress:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self.stop()
+        self._progress.stop()
 
     def hear(self, event: Event) -> None:
         """Show one event."""
@@ -360,11 +356,7 @@ class RunProgress:
         self._trials: Mapping[str, Trial] = {trial.id: trial for trial in plan.trials}
         self._progress.update(self._bar, total=len(plan.trials))
 
-    def stop(self) -> None:
-        """Leave the terminal as it was."""
-        self._progress.stop()
-
-    def line(self) -> str:
+    def __str__(self) -> str:
         """How far the run is now."""
         since = self._course.under_way.get(str(self._running))
         if self._running is None or since is None:
@@ -399,14 +391,3 @@ class RunProgress:
 
     def _print(self, text: str) -> None:
         self._console.print(text, markup=False, soft_wrap=True)
-
-
-class _Line(ProgressColumn):
-    """The line of a run, written anew at each refresh: a trial under way gets older."""
-
-    def __init__(self, progress: RunProgress) -> None:
-        super().__init__()
-        self._run = progress
-
-    def render(self, task: Task) -> Text:  # noqa: ARG002 - the signature is given
-        return Text(self._run.line())

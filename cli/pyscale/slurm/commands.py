@@ -129,10 +129,8 @@ def longest_min(partition: str | None, qos: str | None) -> float:
     return min((max(map(minutes_of, each), default=math.inf) for each in limits), default=math.inf)
 
 
-FIRST_PAUSE_S = 2.0
-LONGEST_PAUSE_S = 60.0
-PATIENCE_S = 300.0
-"""Of all pauses together; a controller that restarts is back long before."""
+PAUSES_S = (2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0, 60.0)
+"""Between requests while the controller is away; one that restarts is back long before the end."""
 # Whole phrases of Slurm: a site's own refusal may say "try again" or "timed out" too.
 _AWAY = re.compile(
     "unable to contact slurm controller"
@@ -159,30 +157,6 @@ def wait(pause_s: float) -> None:
     threading.Event().wait(pause_s)
 
 
-class Patience:
-    """Pauses between requests while the controller is away, each longer than the one before."""
-
-    def __init__(self) -> None:
-        self._waited_s = 0.0
-        self._pause_s = FIRST_PAUSE_S
-
-    @property
-    def is_fresh(self) -> bool:
-        """Whether nothing was waited for yet."""
-        return self._waited_s == 0
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it has been away for too long."""
-        return self._waited_s >= PATIENCE_S
-
-    def pause(self) -> None:
-        """Wait."""
-        wait(self._pause_s)
-        self._waited_s += self._pause_s
-        self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
-
-
 def persist(
     attempt: Callable[[], T],
     *,
@@ -195,15 +169,16 @@ def persist(
     `tell` hears once what Slurm said; `again` comes before each further attempt. The UserError at
     the end of the patience names a remedy.
     """
-    patience = Patience()
-    while True:
+    limit = f"{sum(PAUSES_S) // 60:g} min"
+    for pause_s in PAUSES_S:
         try:
             return attempt()
         except ControllerAwayError as away:
-            limit = f"{PATIENCE_S / 60:g} min"
-            if patience.is_over:
-                raise UserError(f"Slurm took no job in {limit} ({away}): {remedy}") from away
-            if patience.is_fresh:
+            if pause_s == PAUSES_S[0]:
                 tell(f"{away}; it is asked again for up to {limit}")
-            patience.pause()
+        wait(pause_s)
         again()
+    try:
+        return attempt()
+    except ControllerAwayError as away:
+        raise UserError(f"Slurm took no job in {limit} ({away}): {remedy}") from away

@@ -51,13 +51,13 @@ def test_the_line_of_a_trial_under_way_says_how_long_it_should_take(run):
         (20, "trial_finished", one.id),
         (20, "trial_started", two.id),
     ]
-    assert progress.line() == f"[0/{len(run.plan.trials)}]"
+    assert str(progress) == f"[0/{len(run.plan.trials)}]"
     for second, kind, trial in events:
         time = began + timedelta(seconds=second)
         progress.hear(Event(time_utc=time, kind=kind, trial=trial))
     named = f"{two.entry} N={two.workers} block {two.block}"
     told = rf"\[1/16\] {named}: 10 of about 20 s; about (290 s|5 min) left"
-    assert re.fullmatch(told, progress.line())
+    assert re.fullmatch(told, str(progress))
 
 
 def test_a_failure_is_told_and_that_it_is_tried_again(run, capsys):
