@@ -130,9 +130,9 @@ def test_a_check_that_fails_is_not_passed_over(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("run", "labels", "--dry-run"), "with --dry-run pyscale ends before anything is measured"),
-        (("run", "labels", "--detach"), "with --detach pyscale ends before anything is measured"),
-        (("resume", "RUN", "--detach"), "with --detach pyscale ends before"),
+        (("run", "labels", "--dry-run"), "with --dry-run nothing is measured yet"),
+        (("run", "labels", "--detach"), "with --detach nothing is measured yet"),
+        (("resume", "RUN", "--detach"), "with --detach nothing is measured yet"),
         (
             ("run", "labels", "--emit", "scripts"),
             "leave out --dry-run, --detach, --strict and --at-most",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from pyscale.wording import listing
 SUBMIT_FILE = "submit.sh"
 MEASURING = ("repeats", "cache", "executor", "retries", "keep_outputs")
 """Flags that say how to measure, of which scripts know nothing."""
+UNUSABLE = "--emit {}: the folder cannot be used ({{why}}); name another one"
 
 
 def emit(
@@ -66,7 +66,7 @@ def emit(
 
 def refuse_full(folder: Path) -> None:
     """Raise where a folder of scripts is there and holds something, or is none."""
-    with _refused_by_disk(folder):
+    with refused_by_disk(UNUSABLE.format(folder)):
         if folder.exists() and any(folder.iterdir()):
             raise UserError(
                 f"--emit {folder}: the folder is not empty; name a new one, or empty it"
@@ -75,19 +75,13 @@ def refuse_full(folder: Path) -> None:
 
 def write_scripts(folder: Path, texts: Mapping[str, str]) -> None:
     """Write texts by their path in a new or empty folder."""
-    with _refused_by_disk(folder):
+    with refused_by_disk(UNUSABLE.format(folder)):
         for name, text in texts.items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
             if file.suffix == ".sh":
                 file.chmod(0o755)
-
-
-def _refused_by_disk(folder: Path) -> AbstractContextManager[None]:
-    return refused_by_disk(
-        f"--emit {folder}: the folder cannot be used ({{why}}); name another one"
-    )
 
 
 def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str]:

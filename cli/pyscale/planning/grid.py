@@ -71,14 +71,14 @@ def unfolded(
         elif step.threads == ALL_CORES:
             stage = load_stage(suite.stage_name(entry))
             threads = cores(stage, suite.device_of(entry, device))
-            points = {entry: step.model_copy(update={"threads": threads})}
+            points = [(entry, step.model_copy(update={"threads": threads}))]
         else:
-            points = {entry: step}
-        for name, point in points.items():
+            points = [(entry, step)]
+        for name, point in points:
             if name in stages:
                 raise UserError(
                     f"the grid of stages.{entry} of the suite {suite.name} makes a second entry "
-                    f"named {name}: rename the entry, or leave one out"
+                    f"named {name}: rename the entry, or leave one of the two out"
                 )
             stages[name] = point
     return suite.model_copy(update={"stages": stages})
@@ -165,8 +165,8 @@ def _chosen_of(
 
 def _points(
     suite: Suite, entry: str, family: SuiteStage, device: Device, cores: Cores
-) -> dict[str, SuiteStage]:
-    """Points of one family, by their names."""
+) -> list[tuple[str, SuiteStage]]:
+    """Points of one family with their names."""
     stage = load_stage(suite.stage_name(entry))
     for axis, values in family.grid.items():
         _refuse_wrong_values(f"stages.{entry} of the suite {suite.name}", stage, axis, values)
@@ -189,20 +189,14 @@ def _points(
         key: "_".join([entry, *(_word(axis, step.point[axis]) for axis in varied)])
         for key, step in distinct.items()
     }
-    for name in names.values():
-        if list(names.values()).count(name) > 1:
-            raise UserError(
-                f"the grid of stages.{entry} of the suite {suite.name} has two points named "
-                f"{name}: leave one of the two out"
-            )
-    points = {}
+    points = []
     for key, step in distinct.items():
         base = key
         if suite.versus in family.grid:
             first = family.grid[suite.versus][0]
             base = _measured(at(step.point | {suite.versus: first}))
         beside = None if base == key else names.get(base)
-        points[names[key]] = step.model_copy(update={"family": entry, "beside": beside})
+        points.append((names[key], step.model_copy(update={"family": entry, "beside": beside})))
     return points
 
 

@@ -205,7 +205,13 @@ def warn_of_too_many_workers(plan: Plan) -> Iterator[str]:
     """Name what will fail, as its work cannot be shared by so many, where other work can."""
     shared = plan.entries_that(shares_result)
     trials = [trial for trial in plan.trials if trial.entry in shared and trial.block == 1]
-    failing = {trial.id: why for trial in trials if (why := _why_not_shared(trial))}
+    failing = {}
+    for trial in trials:
+        stage = load_stage(trial.stage)
+        try:
+            stage.refuse_workers(stage.params.model_validate(trial.params), trial.workers)
+        except BadInput as refused:
+            failing[trial.id] = str(refused)
     for count in sorted({trial.workers for trial in trials}):
         own = [trial for trial in trials if trial.workers == count]
         if all(trial.id in failing for trial in own):
@@ -213,13 +219,3 @@ def warn_of_too_many_workers(plan: Plan) -> Iterator[str]:
     for trial in sorted(trials, key=lambda one: (one.entry, one.workers)):
         if trial.id in failing:
             yield f"{trial.entry} will fail with N = {trial.workers}: {failing[trial.id]}"
-
-
-def _why_not_shared(trial: Trial) -> str | None:
-    """Why so many workers cannot share its work; None where they can."""
-    stage = load_stage(trial.stage)
-    try:
-        stage.refuse_workers(stage.params.model_validate(trial.params), trial.workers)
-    except BadInput as refused:
-        return str(refused)
-    return None

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
-
-from pydantic import Field
+from typing import Any, Literal, NamedTuple
 
 from pyscale.planning.plan import Plan
 from pyscale.planning.sweep import Sweep
@@ -39,12 +37,12 @@ class Difference(Record):
     new: str
 
 
-class Differing(Record):
-    """One thing that several runs do not have in common."""
+class Differing(NamedTuple):
+    """One thing that several runs do not have in common, as each has it."""
 
     kind: Kind
     what: str
-    values: tuple[str, ...] = Field(description="Of each run, in their order")
+    values: tuple[str, ...]
 
 
 def facts(
@@ -73,10 +71,8 @@ def hardware(stamps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 def differences(base: Facts, new: Facts) -> list[Difference]:
     """List what differs, hardware first; equal changes of a package in several stages are one."""
-    return [
-        Difference(kind=found.kind, what=found.what, base=found.values[0], new=found.values[1])
-        for found in differing([base, new])
-    ]
+    found = differing([base, new])
+    return [Difference(kind=k, what=what, base=v[0], new=v[1]) for k, what, v in found]
 
 
 def differing(sides: Sequence[Facts]) -> list[Differing]:
@@ -103,6 +99,8 @@ def _joined(of_stamps: Iterable[dict[str, object]]) -> dict[str, str]:
 def _hardware(stamp: Mapping[str, Any]) -> dict[str, object]:
     cpu, memory, limits = (stamp.get(part, {}) for part in ("cpu", "memory", "limits"))
     gpus = stamp.get("gpus", ())
+    known = (fs for fs in stamp.get("filesystems", ()) if fs["fs_type"] != UNKNOWN)
+    filesystems = {f"{fs['fs_type']} on {fs['device']}" for fs in known}
     total, limit = memory.get("total_bytes"), limits.get("memory_bytes")
     return {
         "machine": stamp.get("machine"),
@@ -119,15 +117,7 @@ def _hardware(stamp: Mapping[str, Any]) -> dict[str, object]:
         "GPU driver": _of_gpus(gpus, "driver"),
         "GPU power limit (W)": _of_gpus(gpus, "power_limit_w"),
         "GPU split into instances": _of_gpus(gpus, "mig"),
-        "filesystems": ", ".join(
-            sorted(
-                {
-                    f"{fs['fs_type']} on {fs['device']}"
-                    for fs in stamp.get("filesystems", ())
-                    if fs["fs_type"] != UNKNOWN
-                }
-            )
-        ),
+        "filesystems": ", ".join(sorted(filesystems)),
         "kernel": stamp.get("kernel"),
     }
 
@@ -172,7 +162,7 @@ def _packages_together(found: Iterable[Differing]) -> list[Differing]:
         key = (difference.kind, *whole, *difference.values)
         if key in together:
             what = f"{together[key].what}, {stage}"
-            together[key] = together[key].model_copy(update={"what": what})
+            together[key] = together[key]._replace(what=what)
         else:
             together[key] = difference
     return list(together.values())

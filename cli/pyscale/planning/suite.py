@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -266,9 +267,8 @@ def _problems(suite: Suite) -> Iterator[str]:
             f'sets data for every stage and for the run: write data = "{suite.own_data[0]}" below '
             "[settings] instead of one of them"
         )
-    names = [Path(name).name for name in suite.own_data]
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter(Path(name).name for name in suite.own_data).items():
+        if count > 1:
             yield f"reads two datasets named {name}: rename one of these files"
 
 
@@ -285,8 +285,8 @@ def _of_inputs(suite: Suite, entry: str, stage: Stage, earlier: Sequence[str]) -
             )
         elif _wrong_source(source, stage, slots[fed]):
             yield (
-                f"feeds {fed!r} of stages.{entry} from {source!r}, but that input takes "
-                f"{_feeding(stage, slots[fed])} ({slots[fed].help}): feed it otherwise"
+                f"feeds {fed!r} of stages.{entry} from {source!r}, but that input is another: "
+                f"{slots[fed].help}"
             )
     for name, slot in slots.items():
         if (slot.required or slot.is_place) and name not in inputs:
@@ -322,10 +322,3 @@ def _of_data(suite: Suite, entry: str, stage: Stage) -> Iterator[str]:
 def _wrong_source(source: str, stage: Stage, slot: Slot) -> bool:
     reads_slides = SLIDES in stage.data and not slot.is_place
     return (source == PLACE) != slot.is_place or (source == SLIDES) != reads_slides
-
-
-def _feeding(stage: Stage, slot: Slot) -> str:
-    """What an input takes, in words."""
-    if slot.is_place:
-        return "only its place"
-    return "slides alone" if SLIDES in stage.data else "neither a place nor slides"

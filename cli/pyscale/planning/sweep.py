@@ -86,12 +86,9 @@ class Sweep:
         if not self.is_weak:
             return "strong: N workers share the whole movie"
         unused = self.frames - self.frames_at(max(self.workers))
-        of_them = "last is" if unused == 1 else f"last {unused} are"
-        rest = f"; the {of_them} left out" if unused else ""
-        return (
-            f"weak: each worker has {self.frames_per_worker} of the {self.frames} frames at every "
-            f"N{rest}"
-        )
+        rest = f"; {plural(unused, 'frame')} at the end left out" if unused else ""
+        each = f"{self.frames_per_worker} of the {self.frames} frames"
+        return f"weak: each worker has {each} at every N{rest}"
 
     def refuse_too_short(self, movie: str, unit: str = "frames") -> None:
         """Raise where some worker would have no frame, or whatever is counted of the data."""
