@@ -85,17 +85,8 @@ def test_what_is_not_certain_or_there_is_refused_with_the_option_that_decides(
 
 
 def test_a_command_that_opens_the_movie_itself_is_given_no_part_of_it(movie, capsys):
-    step = (
-        "pyscale",
-        "run",
-        "--step",
-        "true {input} {output} {first}",
-        "--data",
-        movie,
-        "--plane",
-        "0",
-        "--dry-run",
-    )
+    step = ("pyscale", "run", "--step", "true {input} {output} {first}", "--data", movie)
+    step += ("--plane", "0", "--dry-run")
     assert_refused(answer_of(capsys, *step))
     assert answer_of(capsys, *step, "--set", "step.window=file").code == 0
 

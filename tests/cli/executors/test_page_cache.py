@@ -4,11 +4,9 @@ from pathlib import Path
 import pytest
 
 from moviefiles import noise, write_set
-from omezarr import write_zarr
 from pyscale.executors.surroundings import bring_inputs_to
 from pyscale_stages.measure import pagecache
 from pyscale_stages.movie import Movie
-from pyscale_stages.reading import Reading
 
 
 @pytest.fixture
@@ -78,17 +76,3 @@ def test_of_a_movie_its_frames_alone_are_cold_each_with_its_proof(tmp_path):
     assert tuple(eviction.path for eviction in cache.evictions) == movie.files
     assert all(eviction.after.resident_bytes == 0 for eviction in cache.evictions)
     assert pagecache.probe(folder / "notes.txt").resident_bytes
-
-
-def test_of_an_ome_zarr_the_chunks_of_its_level_are_cold(tmp_path):
-    path = tmp_path / "movie.zarr"
-    write_zarr(path, noise(3), "tyx")
-    movie = Movie.open(path, reading=Reading(level="1"))
-    for file in path.rglob("*"):
-        if file.is_file():
-            pagecache.warm(file)
-    cache = bring_inputs_to("cold", [path], movie.reading)
-    assert cache.state == "verified-cold"
-    assert tuple(eviction.path for eviction in cache.evictions) == movie.files
-    assert {path / "1" / "c" / str(t) / "0" / "0" for t in range(3)} < {*movie.files}
-    assert pagecache.probe(path / "0" / "c" / "0" / "0" / "0").resident_bytes

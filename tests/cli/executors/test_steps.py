@@ -72,14 +72,3 @@ def test_the_cause_is_named(tmp_path, said, kind):
     cause = log(tmp_path, said).cause(tmp_path)
     assert cause.kind == kind
     assert_said(cause.message)
-
-
-@pytest.mark.parametrize(
-    ("said", "away"),
-    [
-        ("confirm allocation for job 17: Unable to contact slurm controller (failure)", True),
-        ("create step for job 17: Invalid job id specified", False),
-    ],
-)
-def test_a_controller_that_is_away_is_no_failure(tmp_path, said, away):
-    assert log(tmp_path, f"srun: error: Unable to {said}").is_away() == away

@@ -84,8 +84,9 @@ def test_a_file_is_called_by_its_name_in_that_of_a_point():
 
 
 @pytest.mark.parametrize("name", suite_names())
-def test_every_shipped_suite_unfolds(name):
+def test_every_shipped_suite_has_the_name_of_its_file_and_unfolds(name):
     file = load_suite(name)
+    assert file.name == name
     # Entries without a grid stay as they are.
     assert (points(file) == file) == (not any(step.grid for step in file.stages.values()))
 
@@ -115,26 +116,17 @@ ALONE = {"versus": None, "against": None}
 @pytest.mark.parametrize(
     ("of", "chosen"),
     [
-        pytest.param(
-            suite({}, **ALONE, stages={"track": ON_CUDA}), {}, id="cuda: track computes only on"
-        ),
-        pytest.param(suite(), {"lenght_px": (1,)}, id="unknown grid axis lenght_px"),
-        pytest.param("pipeline", {"device": ("cpu",)}, id="the suite pipeline has no grid"),
-        pytest.param(
-            suite().model_copy(update={"versus": "devise"}), {}, id="versus = devise did you mean"
-        ),
-        pytest.param(
-            suite().model_copy(update={"against": "devise"}), {}, id="against = devise did you mean"
-        ),
-        pytest.param(suite({}), {}, id="is not an axis of a grid; none"),
-        pytest.param(
-            suite(stages={"contact": {"inputs": {"labels": "segment"}}}),
-            {},
-            id="feeds stages.contact from",
-        ),
-        pytest.param(suite(stages={"segment_full_cpu": OTHER}), {}, id="a second entry named"),
+        (suite({}, **ALONE, stages={"track": ON_CUDA}), {}),
+        (suite(), {"lenght_px": (1,)}),
+        (load_suite("pipeline"), {"device": ("cpu",)}),
+        (suite().model_copy(update={"versus": "devise"}), {}),
+        (suite().model_copy(update={"against": "devise"}), {}),
+        (suite({}), {}),
+        (suite(stages={"contact": {"inputs": {"labels": "segment"}}}), {}),
+        (suite(stages={"segment_full_cpu": OTHER}), {}),
     ],
+    ids=range(8),
 )
 def test_a_grid_or_choice_that_cannot_be_is_refused(of, chosen):
     with refused(UserError):
-        points(load_suite(of) if isinstance(of, str) else of, chosen)
+        points(of, chosen)

@@ -136,28 +136,23 @@ def test_ranks_have_the_cores_of_their_machine(planned, monkeypatch, workers, si
 
 
 @pytest.mark.parametrize(
-    ("suite", "flags", "site"),
+    ("suite", "flags"),
     [
-        pytest.param(
-            "loader", {"chunks_per_worker": 2}, None, id="--set chunks_per_worker: workers"
-        ),
-        pytest.param("loader", {"scaling": "weak"}, None, id="--scaling: the suite loader"),
-        pytest.param("loader", {"axes": "TYX"}, None, id="--axes: the suite loader loads"),
-        pytest.param("loader", {"path": "/"}, None, id="the suite loader measures no"),
-        pytest.param("loader", {"workers": (1, 5)}, None, id="each of 5 ranks has 4 slides"),
-        pytest.param(
-            "reconstruct", {"data": "hela-tracking"}, None, id="--data: the suite reconstruct"
-        ),
-        pytest.param(
-            "reconstruct", {"scaling": "strong"}, None, id="--scaling: the suite reconstruct"
-        ),
-        pytest.param("reconstruct", {"cache": "warm"}, None, id="--cache: the suite reconstruct"),
-        pytest.param("reconstruct", {"axes": "TYX"}, None, id="--axes: the suite reconstruct"),
+        ("loader", {"chunks_per_worker": 2}),
+        ("loader", {"scaling": "weak"}),
+        ("loader", {"axes": "TYX"}),
+        ("loader", {"path": "/"}),
+        ("loader", {"workers": (1, 5)}),
+        ("reconstruct", {"data": "hela-tracking"}),
+        ("reconstruct", {"scaling": "strong"}),
+        ("reconstruct", {"cache": "warm"}),
+        ("reconstruct", {"axes": "TYX"}),
     ],
+    ids=str,
 )
-def test_what_has_no_meaning_for_ranks_is_refused(planned, suite, flags, site):
+def test_what_has_no_meaning_for_ranks_is_refused(planned, suite, flags):
     with refused(UserError):
-        planned(suite, site=site, **flags)
+        planned(suite, **flags)
 
 
 def test_windows_of_an_image_are_refused_wherever_they_were_asked_for(planned, monkeypatch):

@@ -168,7 +168,7 @@ def test_what_is_set_joins_what_a_file_says_and_is_above_it(tmp_path):
 @pytest.mark.parametrize(
     "pairs",
     [
-        *(pair for pair in ("segment=3", "diameter_px", "segment.=3", ".diameter_px=3")),
+        *("segment=3", "diameter_px", "segment.=3", ".diameter_px=3"),
         "segment.diameter_px=3 segment.diameter_px=4",
     ],
 )

@@ -213,16 +213,10 @@ def test_a_trial_that_an_earlier_pilot_had_begun_is_known(run):
     assert course.begun == {first.id}
 
 
-def test_a_trial_is_likely_to_last_as_long_as_the_longest_of_its_entry(run):
-    plan = run.plan.model_copy(update={"site": load_site("plain")})
-    first = plan.trials[0]
-    assert likely_s(plan, Course(), first) == 3600
-    assert likely_s(plan, Course([started(first, 0), finished(first, 20)]), first) == 20
-
-
 def test_a_trial_is_likely_to_last_as_long_as_others_of_its_own_number_of_workers(make, trials):
-    plan = make(workers=(1, 2), only=("register_denoise",), repeats=3)
+    plan = make(workers=(1, 2), only=("register_denoise",), repeats=3, on_site=load_site("plain"))
     slow, fast = trials[0], trials[3]
+    assert likely_s(plan, Course(), slow) == 3600
     course = Course([started(slow, 0), finished(slow, 20)])
     # What is not known of N = 2 is taken from earlier runs, or else from N = 1.
     assert likely_s(plan, course, fast) == 20

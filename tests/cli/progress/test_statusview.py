@@ -1,6 +1,5 @@
 """`pyscale status` stays readable however many tasks a run has, also in a pipe and in words."""
 
-import json
 import shutil
 import threading
 from datetime import UTC, datetime
@@ -28,13 +27,6 @@ from refusals import assert_said, refused
 
 def show(run, *, watch=False, as_json=False, log=False):
     statusview.show(str(run.path), watch=watch, as_json=as_json, log=log)
-
-
-def test_a_run_that_only_waits_to_begin_is_not_to_be_resumed(run, capsys):
-    show(run)
-    out = capsys.readouterr().out
-    assert "planned" in out
-    assert "--resume" not in out
 
 
 def test_following_into_a_pipe_prints_one_table_when_the_run_has_ended(run, capsys):
@@ -73,18 +65,6 @@ def test_following_a_run_whose_folder_goes_away_ends(run, monkeypatch):
     monkeypatch.setattr(StatusReader, "read", deleted_at_the_second_look)
     with refused(UserError):
         show(run, watch=True)
-
-
-def test_each_task_is_in_the_json(run, capsys):
-    carry_out(run)
-    show(run, as_json=True)
-    trials = json.loads(capsys.readouterr().out)["trials"]
-    (trial,) = (trial for trial in trials if trial["trial"] == "segment-n2-b1")
-    assert [task["task"] for task in trial["tasks"]] == ["w0", "w1", "merge", "check"]
-    for task in trial["tasks"]:
-        assert task["state"] == "done"
-        assert task["node"]
-        assert task["elapsed_s"] >= 0
 
 
 def test_a_failure_and_its_second_try_are_in_the_log(run, capsys):
