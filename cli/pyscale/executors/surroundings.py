@@ -36,16 +36,11 @@ def look_around(besides: Path | None = None) -> Bystanders:
     return Bystanders(
         node=node_name(),
         cores=os.cpu_count() or 1,
-        pyscale_tasks=_pyscale_tasks(),
+        pyscale_tasks=sum(
+            ("-m", "pyscale_stages") in pairwise(process.info["cmdline"] or ())
+            for process in psutil.process_iter(["cmdline"])
+        ),
         runnable=_runnable_of_others(besides),
-    )
-
-
-def _pyscale_tasks() -> int:
-    """Count processes that run a stage."""
-    return sum(
-        ("-m", "pyscale_stages") in pairwise(process.info["cmdline"] or ())
-        for process in psutil.process_iter(["cmdline"])
     )
 
 

@@ -73,6 +73,14 @@ class Follower:
             self._listener(event)
         return events
 
+    def _record(self, job: Allocated) -> None:
+        """Record a job that was submitted; a Ctrl-C before would leave it unknown."""
+        known = read_allocations(self._run.path).jobs
+        write_allocations(self._run.path, Allocations(jobs=(*known, job)))
+        nodes = "1 node" if job.nodes == "1" else f"{job.nodes} nodes"
+        detail = f"{job.cores} cores on {nodes} for up to {job.time_limit_min} min"
+        self._journal.append("allocation_submitted", job_ids=(job.job_id,), detail=detail)
+
     def _incomplete(self) -> Incomplete:
         """Trials that are not complete at the end."""
         # Another pyscale may have extended the plan meanwhile.
@@ -223,21 +231,17 @@ class Queued(Here):
             write_atomically(
                 script, script_of_job(run.plan, self._site, run.path, run.path / LOG_FILE)
             )
-            # A Ctrl-C between a submission and its record would leave a job unknown.
             with blocked(*ENDING):
-                job_id = submit_job(self._site, script)
-                known = read_allocations(run.path).jobs
-                job = Allocated(
-                    job_id=job_id,
-                    nodes="1",
-                    cores=held.cores,
-                    time_limit_min=limit_of(held, self._site),
-                    submit_utc=datetime.now(UTC),
-                    entries=tuple(run.plan.suite.stages),
+                self._record(
+                    Allocated(
+                        job_id=submit_job(self._site, script),
+                        nodes="1",
+                        cores=held.cores,
+                        time_limit_min=limit_of(held, self._site),
+                        submit_utc=datetime.now(UTC),
+                        entries=tuple(run.plan.suite.stages),
+                    )
                 )
-                write_allocations(run.path, Allocations(jobs=(*known, job)))
-            detail = f"{held.cores} cores on 1 node for up to {job.time_limit_min} min"
-            self._journal.append("allocation_submitted", job_ids=(job_id,), detail=detail)
         self._asked_s = -self._site.poll_s
 
     def cancel(self) -> int:

@@ -34,13 +34,11 @@ from pyscale.slurm.commands import persist
 from pyscale.slurm.queue import SlurmSilent, cancel, ends_of, job_name
 from pyscale.store.allocations import (
     Allocated,
-    Allocations,
     following,
     is_cancelled,
     is_followed,
     read_allocations,
     set_cancelled,
-    write_allocations,
 )
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, EventKind, Listener
@@ -220,10 +218,9 @@ class Holder(Follower):
             self._book.ask()
 
     def _submit_one(self, one: HeldJob, time_min: int) -> None:
-        known = read_allocations(self._run.path)
         living = self._living()
-        after = next((job for job in reversed(known.job_ids) if job in living), None)
-        # A Ctrl-C between a submission and its record would leave a job unknown.
+        known = reversed(read_allocations(self._run.path).job_ids)
+        after = next((job for job in known if job in living), None)
         with blocked(*ENDING):
             job_id = submit(
                 self._run.submissions,
@@ -233,20 +230,19 @@ class Holder(Follower):
                 f"Slurm rejects the allocation of {self._run.path.name} ({{said}}): change the "
                 f"request of the site {self._site.name}, or free what the account may use",
             )
-            job = Allocated(
-                job_id=job_id,
-                nodes=one.nodes_option,
-                cores=one.cores,
-                time_limit_min=time_min,
-                submit_utc=datetime.now(UTC),
-                after=after,
-                entries=one.entries,
-                workers=one.workers,
+            self._record(
+                Allocated(
+                    job_id=job_id,
+                    nodes=one.nodes_option,
+                    cores=one.cores,
+                    time_limit_min=time_min,
+                    submit_utc=datetime.now(UTC),
+                    after=after,
+                    entries=one.entries,
+                    workers=one.workers,
+                )
             )
-            write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
-            nodes = "1 node" if one.nodes_option == "1" else f"{one.nodes_option} nodes"
-            detail = f"{one.cores} cores on {nodes} for up to {time_min} min"
-            self._append("allocation_submitted", job_ids=(job_id,), detail=detail)
+        self._hear()
 
     def _append(self, kind: EventKind, job_ids: tuple[str, ...] = (), detail: str = "") -> None:
         self._journal.append(kind, job_ids=job_ids, detail=detail)

@@ -84,11 +84,9 @@ class Sources:
                 "was recorded"
             )
         judged_by = load_stage(stage).judged_by
-        if judged_by is None:
-            return f"{own.name} has labels, and they do not tell how {stage} should be done"
-        if judged_by not in tells(own):
-            return f"{own.name} holds no {judged_by}"
-        return ""
+        return (
+            "" if judged_by in tells(own) else f"{own.name} holds no {judged_by or 'true images'}"
+        )
 
 
 @dataclass(frozen=True)

@@ -104,10 +104,7 @@ def _fitted(
                 "lacks: choose another device by --device"
             )
         if absent:
-            talk(
-                f"{' and '.join(absent)} of the suite {suite.name} "
-                f"{'is' if len(absent) == 1 else 'are'} left out: {where} has no such device"
-            )
+            talk(f"left out of the suite {suite.name}, as {where} has none: {listing(absent)}")
     return grid
 
 

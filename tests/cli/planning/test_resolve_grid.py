@@ -29,7 +29,7 @@ def test_devices_that_are_absent_are_left_out_with_a_sentence_unless_they_were_a
 ):
     suite = measured_suite(load_suite("device"), settings(), None)
     assert list(suite.stages) == ["segment_224px_cpu"]
-    said = "cuda and mps of the suite device are left out: this machine has no such device"
+    said = "left out of the suite device, as this machine has none: cuda and mps"
     assert said in capsys.readouterr().err
     asked_for = settings({"device": ["cpu", "cuda"]})
     assert devices(measured_suite(load_suite("device"), asked_for, None)) == ["cpu", "cuda"]
