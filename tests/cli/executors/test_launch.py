@@ -159,12 +159,6 @@ class TestHowARankEnded:
         assert ended(folder).returncode == 0
         assert list(meeting.parent.iterdir()) == []
 
-    def test_is_not_said_where_it_meets_nobody(self, order, tmp_path):
-        folder = order(program=KILLED)
-        launch(folder)
-        assert (ended(folder).returncode, error_of(folder).kind) == (-9, "Killed")
-        assert not list(tmp_path.rglob("*.ended"))
-
     def test_is_recorded_though_it_cannot_be_said(self, order, meeting, tmp_path):
         meeting.with_name("ranks.ended").mkdir()
         for number, place in enumerate((meeting, tmp_path / "gone" / "ranks")):

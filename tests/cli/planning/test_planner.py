@@ -10,7 +10,7 @@ from pyscale.planning.grid import unfolded
 from pyscale.planning.planner import warn_of_too_many_workers
 from pyscale.planning.runsettings import settings_for
 from pyscale.planning.suite import load_suite
-from pyscale.planning.sweep import even_windows, powers_of_two
+from pyscale.planning.sweep import even_windows
 from refusals import refused
 
 
@@ -28,10 +28,6 @@ def test_windows_cover_the_movie_once_and_evenly(frames, workers):
     assert [f for start, stop in windows for f in range(start, stop)] == list(range(frames))
     lengths = [stop - start for start, stop in windows]
     assert max(lengths) - min(lengths) <= 1
-
-
-def test_worker_counts_double_up_to_the_machine():
-    assert [powers_of_two(most) for most in (1, 2, 3, 8)] == [(1,), (1, 2), (1, 2), (1, 2, 4, 8)]
 
 
 def test_a_worker_may_have_several_windows_that_are_merged(make):

@@ -207,12 +207,6 @@ def test_a_trial_is_left_until_it_has_ended_since_the_run_was_started(run, kinds
     assert (first in trials_left(run, Course(events))) == is_left
 
 
-def test_a_trial_that_an_earlier_pilot_had_begun_is_known(run):
-    first, second, *_ = run.plan.trials
-    course = Course([started(second, 0), event("run_started"), started(first, 0)])
-    assert course.begun == {first.id}
-
-
 def test_a_trial_is_likely_to_last_as_long_as_others_of_its_own_number_of_workers(make, trials):
     plan = make(workers=(1, 2), only=("register_denoise",), repeats=3, on_site=load_site("plain"))
     slow, fast = trials[0], trials[3]
