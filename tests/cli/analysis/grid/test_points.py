@@ -30,34 +30,11 @@ def test_the_first_call_is_told_apart_from_the_later_ones(grid):
     assert alone["throughput_mp_s"] == pytest.approx(224**2 / 1e6 / 5)
 
 
-def test_the_median_over_trials_has_an_interval_from_six_on(grid):
-    for block in range(1, 6):
-        grid.at(CPU, [9.0, float(block)], block=block)
-    assert (only(grid)["steady_s"], only(grid)["steady_s_low"]) == (3, None)
-    grid.at(CPU, [9.0, 6.0], block=6)
-    row = only(grid)
-    assert (row["steady_s"], row["steady_s_low"], row["steady_s_high"]) == (3.5, 1, 6)
-    # Throughput falls where times rise, and its ends change places.
-    assert row["throughput_mp_s_low"] == pytest.approx(row["megapixels"] / 6)
-    assert row["throughput_mp_s_high"] == pytest.approx(row["megapixels"] / 1)
-
-
 def test_the_size_is_that_of_what_the_call_was_given(grid):
     grid.at({"length_px": "full", "device": "cpu"}, [5.0, 4.0], length_px=300)
     row = only(grid)
     assert (row["pixels"], row["megapixels"], row["length_px"]) == (90_000, 0.09, 300)
     assert json.loads(row["point"]) == {"length_px": "full", "device": "cpu"}
-
-
-def test_the_published_protocol_is_the_mean_and_scatter_of_building_and_calling(grid):
-    grid.at(CPU, [3.0, 2.0, 4.0], builds=[1.0, 1.0, 1.0])
-    # A model that is built once is not the published protocol.
-    grid.at(CUDA, [3.0, 2.0], builds=[1.0])
-    row, once = grid.found().points.to_dicts()
-    assert (row["published_s"], row["published_sd_s"], row["published_calls"]) == (4, 1, 3)
-    assert (row["published_s_low"], row["published_s_high"]) == (3, 5)
-    assert (row["first_s"], row["steady_s"]) == (3, 3)
-    assert (once["published_s"], once["published_calls"]) == (None, None)
 
 
 def test_a_trial_that_was_tried_again_is_not_timed(grid):
