@@ -226,25 +226,6 @@ def pieces(table, **where):
     return [(row["part"], row["start_s"], row["wall_s"]) for row in own.iter_rows(named=True)]
 
 
-def test_a_worker_does_its_phases_and_waits_for_the_slowest_and_then_for_the_merge(uneven):
-    table = timeline_table(uneven.tasks, uneven.spans)
-    assert pieces(table, task="w1", verb="run") == [
-        ("import", 0.0, 1.0),
-        ("compute", 1.0, 8.0),
-        ("unattributed", 9.0, 1.0),
-    ]
-    idle = table.filter(pl.col("part") == "idle")
-    assert idle["task"].to_list() == ["w1", "merge"]
-    assert pieces(idle, lane=0) == [("idle", 4.0, 6.0), ("idle", 10.0, 2.0)]
-    assert idle["node"].unique().to_list() == ["node1"]
-    # The merge stands on the worker that ended last.
-    merge = table.filter(pl.col("verb") == "merge")
-    assert merge["lane"].unique().to_list() == [1]
-    assert pieces(merge) == [("import", 10.0, 0.5), ("merge", 10.5, 1.5)]
-    (trial,) = uneven.trials.iter_rows(named=True)
-    assert table["wall_s"].sum() == pytest.approx(trial["workers"] * trial["wall_s"])
-
-
 def test_time_starts_with_the_first_task_and_a_late_worker_leaves_its_lane_empty(new_run):
     run = new_run().trial("track", [{"compute": 5.0}, {"compute": 5.0}], start_s=[3.0, 4.5])
     table = timeline_table(run.tasks, run.spans)
