@@ -77,3 +77,40 @@ def test_every_answer_is_seen_without_scrolling(page, own):
 def test_charts_of_speedup_and_of_lost_time_begin_on_the_first_screen(page):
     for figure in some(page.locator(".looked figure").all()):
         assert figure.locator("figcaption").evaluate(SEEN)["bottom"] < 800
+
+
+@pytest.mark.parametrize(
+    ("name", "answers", "chart", "title"),
+    [
+        ("grid", "ran hardware speedup limit trust", "sizeratio", ""),
+        (
+            "machines",
+            "ran hardware nodes storage decoding compute trust",
+            "machinenodes",
+            "what the machine can do",
+        ),
+        (
+            "loading",
+            "ran hardware feeds settings given-up trust",
+            "loaderpareto",
+            "whether storage feeds the GPU",
+        ),
+        (
+            "reconstruction",
+            "ran hardware faster limit request agrees image trust",
+            "components",
+            "which component scales",
+        ),
+    ],
+)
+def test_the_first_screen_answers_the_questions_of_its_kind(
+    request, visit_once, name, answers, chart, title
+):
+    page = visit_once(request.getfixturevalue(name).page)
+    for answer in answers.split():
+        assert_seen(page.locator(f"[data-answer={answer}]").first)
+    assert_seen(page.locator(f"[data-chart={chart}] .chart-plot svg").first)
+    if name in {"machines", "loading"}:
+        for absent in ("request", "speedup", "limit"):
+            assert page.locator(f"[data-answer={absent}]").count() == 0
+    assert title in page.title()

@@ -78,10 +78,6 @@ class TestObjectives:
 @pytest.mark.parametrize(
     ("walls_s", "changes", "hours", "workers"),
     [
-        # 4 x 216 s are 0.24 worker-hours, 8 x 165 s 0.37.
-        (CELLPOSE, {}, 0.3, 4),
-        (CELLPOSE, {}, 1.0, 8),
-        (CELLPOSE, {}, 0.1, None),
         # One that is used up exactly is kept.
         ({1: 3600.0, 2: 2500.0}, {}, 1.0, 1),
         # 8 x 10 s exceed 70 worker-seconds, and nothing else is within 5 % of 10 s.
@@ -92,21 +88,16 @@ class TestObjectives:
 )
 def test_the_fastest_within_a_budget_is_chosen(measure, walls_s, changes, hours, workers):
     trials = measure({n: [wall_s] * 6 for n, wall_s in walls_s.items()}, **changes)
-    found = chosen(trials, "budget", hours)
-    assert found.workers == workers
-    if hours == 0.1:
-        assert "the cheapest, N = 1, takes 0.142" in found.refusal
+    assert chosen(trials, "budget", hours).workers == workers
 
 
 class TestOtherLimits:
     @pytest.mark.parametrize(
         ("objective", "limit", "workers"),
         [
-            ("most", None, 8),
             # 512 s over 4 x 216 s are 0.59.
             ("min_efficiency", 0.6, 2),
             ("min_efficiency", 0.59, 4),
-            ("min_efficiency", 1.0, 1),
             ("deadline", 216.0, 4),
             ("deadline", 215.0, 8),
         ],
@@ -114,11 +105,6 @@ class TestOtherLimits:
     def test_each_bounds_the_choice(self, measure, objective, limit, workers):
         found = chosen(measure({n: [t] * 6 for n, t in CELLPOSE.items()}), objective, limit)
         assert (found.workers, found.sureness) == (workers, "sure")
-
-    def test_a_deadline_that_no_n_keeps_names_the_fastest(self, measure):
-        found = chosen(measure(alike(CELLPOSE)), "deadline", 100.0)
-        assert found.workers is None
-        assert "the fastest, N = 8, takes 165 s" in str(found.refusal)
 
     def test_a_limit_that_some_trials_miss_is_not_sure_and_names_the_next(self, measure):
         found = chosen(measure({1: [9.0] * 6, 2: [4.9, 5.2] * 4, 4: [3.0] * 8}), "deadline", 5.1)

@@ -412,23 +412,6 @@ class TestSpeedups:
             assert back["speedup_low"] == pytest.approx(1 / row["speedup_high"])
             assert back["speedup_high"] == pytest.approx(1 / row["speedup_low"])
 
-    @pytest.mark.parametrize(
-        ("names", "reason"),
-        [
-            ((("a",), ("b",)), "other-input"),
-            (((), ("b",)), "unknown-work"),
-            (((), ()), "unknown-work"),
-            # One name in common is enough.
-            ((("movie", "work"), ("work",)), None),
-        ],
-    )
-    def test_sides_that_share_no_work_are_not_compared(self, new_run, names, reason):
-        run = filled(new_run, {"segment": 20.0})
-        table = speedups(*(side(run, *own) for own in names))
-        rows = table.to_dicts() if reason else side_of(table)
-        assert {row["why_not"] for row in rows} == {reason}
-        assert all((row["speedup"] is None) == bool(reason) for row in rows)
-
     def test_other_work_at_one_n_is_not_compared_there(self, new_run):
         strong = filled(new_run, {"segment": 20.0}, movie_frames=80)
         frames = {"movie_frames": lambda n, _: 80 * n}

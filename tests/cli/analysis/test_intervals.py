@@ -45,14 +45,6 @@ def test_an_interval_of_a_ratio_needs_six_repeats_of_either_arm_and_is_always_th
     assert first.low <= np.median(times) / np.median(halves) <= first.high
 
 
-def test_drift_shared_by_a_block_cancels_when_blocks_are_resampled():
-    drift = np.array([1.0, 1.1, 1.2, 1.3, 1.4, 1.5])
-    paired = ratio_interval(100 * drift, 50 * drift, paired=True)
-    apart = ratio_interval(100 * drift, 50 * drift, paired=False)
-    assert paired[:2] == pytest.approx((2, 2))
-    assert apart.high - apart.low > 0.3
-
-
 SLOW = np.array([1.0, 1.3, 1.1, 1.5, 1.2, 1.4, 1.05, 1.25])
 """How much slower each of eight blocks was than the first."""
 
@@ -61,19 +53,6 @@ def arm(wall_s, *, without=()):
     """Time an arm in all blocks but some, the last block first."""
     table = pl.DataFrame({"block": range(len(SLOW)), "wall_s": wall_s * SLOW})
     return table.filter(~pl.col("block").is_in(without)).reverse()
-
-
-def test_a_block_that_one_arm_lost_is_left_out_of_the_pairs():
-    one, other = arm(100), arm(50, without=(3,))
-    top, bottom = in_shared_blocks([one, other], "wall_s") or []
-    assert np.array(top) / np.array(bottom) == pytest.approx(np.full(7, 2))
-    assert ratio_interval_by_block(one, arm(50)) == pytest.approx((2, 2, 0.95))
-    lost, apart = (
-        ratio_interval_by_block(one, other, interleaved=interleaved)
-        for interleaved in (True, False)
-    )
-    assert lost.low <= 2 <= lost.high
-    assert lost.high - lost.low < 0.1 < apart.high - apart.low
 
 
 def test_the_interval_of_shared_blocks_holds_the_ratio_of_all_trials():

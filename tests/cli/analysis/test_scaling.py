@@ -121,14 +121,6 @@ def test_the_baseline_has_a_speedup_of_one_without_an_interval_and_five_trials_n
     assert table["flags"].to_list() == [["few-repeats"]] * 3
 
 
-def test_the_baseline_is_the_smallest_count_that_was_measured(new_run):
-    table = table_of(sweep(new_run, counts=(2, 4, 8)))
-    assert table["baseline_workers"].to_list() == [2, 2, 2]
-    assert table["speedup"].to_list() == pytest.approx([1, 72 / 42, 72 / 27])
-    assert table["efficiency"].to_list() == pytest.approx([1, 72 / 42 / 2, 72 / 27 / 4])
-    assert table["karp_flatt"].null_count() == 3
-
-
 def test_a_count_whose_every_trial_failed_is_named_but_is_no_baseline(new_run):
     builder = new_run().trial("track", [{"compute": 9.0}], failed=["w0"])
     builder.trial("track", [{"compute": 5.0}] * 2)

@@ -1,9 +1,11 @@
+from datetime import UTC, datetime, timedelta
+
 import polars as pl
 import pytest
 
 from pyscale.analysis.timeline import FINEST, timeline_of, timeline_table
 from pyscale.analysis.trials import TIMING_COLUMNS, trial_table
-from pyscale.analysis.workers import TASK_PHASES
+from pyscale.analysis.workers import TASK_PHASES, lanes_of, with_lanes, worker_table
 
 
 @pytest.fixture
@@ -210,39 +212,9 @@ def test_the_longest_task_is_taken_with_its_preparation_and_a_gpu_that_idles_for
     assert row["gpu_mean_utilisation"] == pytest.approx((0.1 * 10 + 0.9 * 6) / 16)
 
 
-@pytest.fixture
-def uneven(new_run):
-    """Worker 0 takes 4 s, worker 1 takes 10 s, and the merge 2 s."""
-    return new_run().trial(
-        "segment",
-        [{"import": 1.0, "compute": 3.0}, {"import": 1.0, "compute": 8.0, "unattributed": 1.0}],
-        nodes=("node1", "node2"),
-        merge={"import": 0.5, "merge": 1.5},
-    )
-
-
 def pieces(table, **where):
     own = table.filter(*(pl.col(name) == value for name, value in where.items()))
     return [(row["part"], row["start_s"], row["wall_s"]) for row in own.iter_rows(named=True)]
-
-
-def test_a_worker_does_its_phases_and_waits_for_the_slowest_and_then_for_the_merge(uneven):
-    table = timeline_table(uneven.tasks, uneven.spans)
-    assert pieces(table, task="w1", verb="run") == [
-        ("import", 0.0, 1.0),
-        ("compute", 1.0, 8.0),
-        ("unattributed", 9.0, 1.0),
-    ]
-    idle = table.filter(pl.col("part") == "idle")
-    assert idle["task"].to_list() == ["w1", "merge"]
-    assert pieces(idle, lane=0) == [("idle", 4.0, 6.0), ("idle", 10.0, 2.0)]
-    assert idle["node"].unique().to_list() == ["node1"]
-    # The merge stands on the worker that ended last.
-    merge = table.filter(pl.col("verb") == "merge")
-    assert merge["lane"].unique().to_list() == [1]
-    assert pieces(merge) == [("import", 10.0, 0.5), ("merge", 10.5, 1.5)]
-    (trial,) = uneven.trials.iter_rows(named=True)
-    assert table["wall_s"].sum() == pytest.approx(trial["workers"] * trial["wall_s"])
 
 
 def test_time_starts_with_the_first_task_and_a_late_worker_leaves_its_lane_empty(new_run):
@@ -273,7 +245,8 @@ def test_many_short_pieces_are_gathered_and_keep_their_sums(new_run):
     assert steps == pytest.approx(table["wall_s"].to_list()[:-1])
 
 
-def test_a_task_without_spans_is_unattributed_and_of_one_started_again_the_last_is_shown(uneven):
+def test_a_task_without_spans_is_unattributed_and_of_one_started_again_the_last_is_shown(new_run):
+    uneven = new_run().trial("segment", [{"compute": 4.0}, {"import": 1.0, "compute": 8.0}])
     table = timeline_table(uneven.tasks, uneven.spans.clear())
     assert pieces(table, task="w0", verb="run") == [("unattributed", 0.0, 4.0)]
     first = uneven.tasks.with_columns(attempt=0, wall_s=3 * pl.col("wall_s"))
@@ -313,3 +286,107 @@ def test_the_middle_trial_of_those_that_were_timed_is_kept(new_run):
     assert timeline_of(run.tasks, run.spans, run.trials)["block"].unique().to_list() == [2]
     untimed = run.trials.with_columns(valid=pl.col("block") != 2)
     assert timeline_of(run.tasks, run.spans, untimed)["block"].unique().to_list() == [1]
+
+
+PHASES = [f"phase_{phase}_s" for phase in TASK_PHASES]
+
+
+def test_a_worker_has_the_sum_of_its_windows(new_run):
+    builder = new_run().trial(
+        "segment",
+        [
+            {"import": 1.0, "compute": 5.0, "unattributed": 0.5},
+            {"import": 2.0, "compute": 7.0},
+            {"import": 3.0, "compute": 4.0},
+        ],
+        lanes=(0, 1, 0),
+        merge={"merge": 2.0},
+        check="done",
+        cpu_wait_s=0.25,
+    )
+    first, second = builder.workers.to_dicts()
+    assert (first["lane"], first["workers"], first["wall_s"]) == (0, 2, pytest.approx(13.5))
+    assert (first["phase_import_s"], first["phase_compute_s"]) == (4, 9)
+    assert first["unattributed_s"] == pytest.approx(0.5)
+    assert (first["cpu_s"], first["cpu_wait_s"]) == (2, 0.5)
+    assert (second["lane"], second["wall_s"]) == (1, 9)
+    # The merge is no worker's.
+    assert first["phase_merge_s"] == second["phase_merge_s"] == 0
+
+
+def test_a_wait_that_one_window_does_not_know_is_not_known_of_its_worker(new_run):
+    builder = new_run().trial("segment", [{"compute": 5.0}] * 3, lanes=(0, 1, 0), cpu_wait_s=1.0)
+    of_w2 = pl.when(pl.col("task") != "w2").then("cpu_wait_s").alias("cpu_wait_s")
+    workers = worker_table(builder.tasks.with_columns(of_w2), builder.spans)
+    assert workers["cpu_wait_s"].to_list() == [None, 1]
+    assert workers["cpu_s"].to_list() == [2, 1]
+
+
+def test_a_window_without_times_has_no_worker_and_of_others_the_last_attempt_counts(new_run):
+    builder = new_run().trial("segment", [{"compute": 5.0}, {"unattributed": 4.0}])
+    # One without spans is unattributed.
+    unknown = pl.when(pl.col("task") == "w1").then("lane").alias("lane")
+    (worker,) = worker_table(builder.tasks.with_columns(unknown), builder.spans).to_dicts()
+    assert worker["unattributed_s"] == worker["wall_s"] == 4
+    assert all(worker[phase] == 0 for phase in PHASES)
+    again = builder.tasks.with_columns(attempt=pl.col("attempt") + 1, wall_s=pl.col("wall_s") + 1)
+    workers = worker_table(pl.concat([builder.tasks, again]), builder.spans)
+    assert workers["wall_s"].to_list() == [6, 5]
+
+
+BEGIN = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
+
+
+def at(*seconds):
+    """Intervals from pairs of seconds."""
+    return [(BEGIN + timedelta(seconds=a), BEGIN + timedelta(seconds=b)) for a, b in seconds]
+
+
+@pytest.mark.parametrize(
+    ("windows", "workers", "lanes"),
+    [
+        # w1 ends first, so w2 is its worker's; then w0's is free since 10 s, w2's since 12 s.
+        (at((0, 10), (0, 4), (5, 12), (13, 14)), 2, [1, 0, 0, 1]),
+        (at((3, 5), (0, 2), (7, 9)), 1, [0, 0, 0]),
+        # Of as many windows as workers each has its own, whatever their times.
+        (at((0, 1), (5, 6), (9, 10)), 3, [0, 1, 2]),
+        # Three at once cannot be two workers': the third goes to whoever is free first.
+        (at((0, 9), (1, 6), (2, 8)), 2, [0, 1, 1]),
+    ],
+)
+def test_a_window_belongs_to_the_worker_that_was_free_longest(windows, workers, lanes):
+    assert lanes_of(windows, workers) == lanes
+
+
+def table(lanes, intervals, workers=2):
+    runs = len(intervals)
+    starts, ends = ([pair[end] for pair in intervals] for end in (0, 1))
+    return pl.DataFrame(
+        {
+            "trial": ["t"] * (runs + 1),
+            "verb": ["run"] * runs + ["merge"],
+            "workers": workers,
+            "lane": pl.Series([*lanes, None], dtype=pl.Int64),
+            "start_utc": [*starts, BEGIN],
+            "end_utc": [*ends, BEGIN],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("dealt", "windows", "lanes"),
+    [
+        # Those that pyscale dealt out stay, those that a scheduler chose follow from the times.
+        ([1, 1, 0], at((0, 1), (2, 3), (0, 3)), [1, 1, 0, None]),
+        ([None, None, None], at((0, 1), (2, 3), (0, 3)), [0, 0, 1, None]),
+        ([None, None], [*at((0, 1)), (None, None)], [0, None, None]),
+        ([], [], [None]),
+    ],
+)
+def test_every_window_with_times_has_a_lane_and_a_merge_has_none(dealt, windows, lanes):
+    assert with_lanes(table(dealt, windows))["lane"].to_list() == lanes
+
+
+def test_a_merge_that_ran_in_a_worker_s_place_is_no_window_of_it():
+    everywhere = table([0, 1], at((0, 1), (0, 3))).with_columns(pl.col("lane").fill_null(0))
+    assert with_lanes(everywhere)["lane"].to_list() == [0, 1, None]

@@ -8,6 +8,7 @@ import pytest
 
 from commandline import answer_of
 from pyscale.doctor.command import Diagnosis
+from pyscale.findings import refused
 from pyscale_stages.moviewriter import write_movie
 from refusals import assert_refused
 
@@ -48,3 +49,22 @@ def test_a_problem_is_exit_code_one_and_stands_in_the_last_line(doctor, tmp_path
 @pytest.mark.parametrize("arguments", [("--suite", "pipelin"), ("--device", "gpu")], ids=str)
 def test_a_mistake_is_one_sentence(doctor, arguments):
     assert_refused(doctor(*arguments))
+
+
+@pytest.mark.parametrize(
+    ("error", "what", "do"),
+    [
+        ("no GPU is visible: use --device cpu", "no GPU is visible", "use --device cpu"),
+        ("it cannot be asked (sinfo: error: no such file)",) * 2 + ("",),
+        (
+            "the daemon said 'fatal: gone', and ended: start it again (see `help: start`)",
+            "the daemon said 'fatal: gone', and ended",
+            "start it again (see `help: start`)",
+        ),
+        ("it failed (a (b: c) d: e): take another", "it failed (a (b: c) d: e)", "take another"),
+    ],
+)
+def test_an_error_is_parted_at_no_colon_of_what_it_quotes(error, what, do):
+    found = refused("stage.works", "track", error)
+    assert (found.status, found.where, found.what, found.do) == ("problem", "track", what, do)
+    assert str(found) == f"track: {error}"

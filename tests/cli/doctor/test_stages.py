@@ -139,15 +139,6 @@ def test_contact_runs_its_kernels(missing):
     assert found.status == "ok"
 
 
-def test_weights_that_are_absent_are_a_problem_before_anything_is_fetched(
-    ask_segment, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("CELLPOSE_LOCAL_MODELS_PATH", str(tmp_path))
-    found = ask_segment({"model": "cyto3"})["works"]
-    assert "the weights of 'cyto3' are missing" in found.what
-    assert str(tmp_path) in found.do
-
-
 def test_copies_of_the_weights_are_looked_at_and_crops_of_the_real_frames_are_not(
     ask_segment, tmp_path
 ):

@@ -163,28 +163,32 @@ def test_each_has_its_files_and_says_what_it_is_and_what_is_wrong_with_it():
         assert all(sentence.endswith(".") for sentence in reference.caveats)
         assert len(reference.caveats) >= 3
         assert not reference.figures.endswith(".")
-        # A table of wall times has no speedups of its own.
+        # A table of wall times has no speedups of its own, and speedups stay what they are.
         if reference.has_wall_times:
             assert not {"speedup", "efficiency_pct"} & set(loaded.table.columns)
+    devices = every["cellpose-devices"]
+    assert set(devices.table["device"]) < set(devices.reference.hardware)
     files = list(shipped_folder().iterdir())
     assert {path.suffix for path in files} == {".toml", ".csv"}
     assert {path.stem for path in files} == set(every)
 
 
-def test_pycytos_wall_times_and_means_of_jobs(references):
-    table = shipped("pycyto").table
-    published = pl.read_csv(references / "pycyto_horizontal_scaling.csv")
-    one = ["stage", "workers", "wall_s"]
-    assert table.select(one).rows() == published.rows()
+@pytest.mark.parametrize(
+    ("name", "file", "columns"),
+    [
+        ("pycyto", "pycyto_horizontal_scaling.csv", ["stage", "workers", "wall_s"]),
+        ("cellpose-devices", "cellpose_device_sweep.csv", ["device", "length_px", "wall_s"]),
+        ("deepinverse-speedups", "deepinverse_seed_speedups.csv", pl.all()),
+    ],
+)
+def test_a_shipped_table_holds_what_was_published(references, name, file, columns):
+    found = shipped(name).table.select(columns)
+    assert found.rows() == pl.read_csv(references / file).rows()
+
+
+def test_means_of_jobs_stand_beside_the_wall_times_of_pycyto(references):
     jobs = pl.read_csv(references / "pycyto_trackmate_tasks.csv")
-    assert table.drop_nulls("tasks").select(jobs.columns).rows() == jobs.rows()
-
-
-def test_cellposes_sweep_over_sizes(references):
-    loaded = shipped("cellpose-devices")
-    published = pl.read_csv(references / "cellpose_device_sweep.csv")
-    assert loaded.table.select("device", "length_px", "wall_s").rows() == published.rows()
-    assert set(loaded.table["device"]) < set(loaded.reference.hardware)
+    assert shipped("pycyto").table.drop_nulls("tasks").select(jobs.columns).rows() == jobs.rows()
 
 
 def test_the_times_of_deepinverse_and_the_speedups_that_follow_from_them(references):
@@ -203,10 +207,3 @@ def test_the_times_of_deepinverse_and_the_speedups_that_follow_from_them(referen
     assert total["baseline_gpus"].to_list() == published["baseline_gpus"].to_list()
     for column in ("speedup", "efficiency_pct", "work_normalised_efficiency_pct"):
         assert total[column].to_list() == pytest.approx(published[column].to_list(), rel=5e-4)
-
-
-def test_speedups_without_times_stay_what_they_are(references):
-    loaded = shipped("deepinverse-speedups")
-    published = pl.read_csv(references / "deepinverse_seed_speedups.csv")
-    assert loaded.table.rows() == published.rows()
-    assert loaded.configurations() is None

@@ -137,23 +137,5 @@ def test_the_gravest_grade_is_given_with_its_own_reasons_and_all_notes():
     assert graded(raised[:1], in_favour=["6 trials"]).reasons == ("6 trials",)
 
 
-@pytest.mark.parametrize(
-    ("trials", "compared", "grade", "reasons"),
-    [
-        (6, True, "yes", ("fine",)),
-        (1, True, "untested", ("only 1 trial",)),
-        (5, True, "untested", ("only 5 trials",)),
-        (6, False, "untested", ("outputs not compared",)),
-        (2, False, "untested", ("only 2 trials", "outputs not compared")),
-        (6, None, "yes", ("fine",)),
-    ],
-)
-def test_nothing_is_trusted_without_a_known_confidence_and_compared_outputs(
-    trials, compared, grade, reasons
-):
-    trusted = graded((), trials=trials, compared=compared, in_favour=["fine"])
-    assert (trusted.grade, trusted.reasons, trusted.notes) == (grade, reasons, ())
-
-
 def test_a_doubt_of_a_configuration_and_of_its_trials_is_told_once():
     assert len(graded([Raised("disturbed"), Raised("disturbed")]).reasons) == 1

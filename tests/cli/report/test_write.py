@@ -6,7 +6,9 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from asread import seen
+from asread import printed, seen
+from pyscale.analysis.measured import POINT_SCHEMA
+from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
 from pyscale.evaluation.results import analysed
@@ -14,8 +16,12 @@ from pyscale.report import figures
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import FILES, write_csv
 from pyscale.report.markdown import write_markdown
+from pyscale.report.page.write import write_page
+from pyscale.report.sentences import warnings, worse
+from pyscale.report.terminal import summary_of
 from pyscale.report.write import write_report
-from refusals import refused
+from pyscale_stages.measured import Warned
+from refusals import assert_said, refused
 
 A_RUN = ReportContext(title="a run")
 
@@ -93,3 +99,84 @@ def test_a_full_disk_is_not_mistaken_for_a_wrong_folder(tmp_path, thin, context,
     monkeypatch.setattr("pathlib.Path.mkdir", refuse)
     with pytest.raises(OSError, match="full"):
         write_report(tmp_path / "report", replace(thin, context=context))
+
+
+LEFT = Warned(
+    code="unregistered-frames",
+    text="were not moved: use `previous` & <care>",
+    concerned=37,
+    seen=48,
+    doubts_result=True,
+)
+SLOW = Warned(code="slow-disk", text="the disk is slow")
+
+
+@pytest.fixture
+def warned(thin):
+    """Results of which one stage warned, at every N."""
+    is_it = pl.col("stage") == "register_denoise"
+    text = json.dumps([one.model_dump() for one in (SLOW, LEFT)])
+    trials = thin.trials.with_columns(warned=pl.when(is_it).then(pl.lit(text)))
+    return replace(thin, trials=trials, configurations=configurations(trials))
+
+
+def test_every_file_of_the_report_says_it_where_there_is_a_warning(tmp_path, warned, thin):
+    page = write_page(tmp_path, warned).read_text()
+    first_screen = page[page.index('id="verdict"') : page.index("</section>")]
+    assert 'data-warning="unregistered-frames"' in first_screen
+    assert "use <code>previous</code> &amp; &lt;care&gt;." in first_screen
+    assert first_screen.index("37 of 48 frames") < first_screen.index('data-answer="speedup"')
+    text = write_markdown(tmp_path, warned).read_text()
+    assert "- **register_denoise, the result may be wrong**: 37 of 48 frames" in text
+    write_csv(tmp_path, warned)
+    table = pl.read_csv(tmp_path / "benchmark_results_aggregated.csv")
+    codes = table.filter(stage="register_denoise")["warnings"]
+    assert set(codes) == {"unregistered-frames=37/48;slow-disk"}
+    assert warnings(thin.trials) == ()
+    assert "data-warning" not in write_page(tmp_path, thin).read_text()
+    assert "warned of" not in write_markdown(tmp_path, thin).read_text()
+
+
+POINT = {
+    "suite": "demo",
+    "stage": "segment",
+    "device": "cpu",
+    "repeats": 6,
+    "baseline_workers": 1,
+    "name": "cells",
+    "unit": "cells",
+    "better": "higher",
+    "means": "",
+}
+WORSE = "segment at N = 2: cells is 80.0 cells, 0.80 times that at N = 1; higher is better."
+
+
+@pytest.fixture
+def measured(full):
+    """Cells at N = 1, and fewer at N = 2."""
+    at = [(1, 100.0, 1.0, None), (2, 80.0, 0.8, True)]
+    rows = [
+        POINT
+        | {"workers": workers, "value": value, "value_low": value - 1, "value_high": value + 1}
+        | {"over_baseline": over, "worse": worse}
+        for workers, value, over, worse in at
+    ]
+    return replace(full, measured=pl.DataFrame(rows, POINT_SCHEMA, orient="row"))
+
+
+def test_numbers_have_a_table_and_what_gets_worse_a_sentence(measured, full, tmp_path):
+    text = write_markdown(tmp_path, measured).read_text()
+    section = text.partition("\n## Measured by stages\n")[2].partition("\n## ")[0]
+    assert "| segment | cells | 2 | 6 | 80.0 [79.0, 81.0] | cells | 0.80 | higher |" in section
+    assert f"\n{WORSE}\n" in section
+    page = write_page(tmp_path, measured).read_text()
+    assert '<section id="measures">' in page
+    text = printed(summary_of(measured))
+    assert WORSE in " ".join(text.split())
+    assert "Numbers that stages measure" not in write_markdown(tmp_path, full).read_text()
+    assert '<section id="measures">' not in write_page(tmp_path, full).read_text()
+
+
+def test_a_number_that_was_zero_at_the_baseline_is_said_to_be_worse_without_a_ratio(measured):
+    changed = measured.measured.with_columns(better=pl.lit("lower"), over_baseline=None)
+    assert_said(*worse(changed))

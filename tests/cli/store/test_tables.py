@@ -142,28 +142,6 @@ def test_on_its_own_machine_a_trial_has_what_pyscale_itself_prepared_and_saw(run
     assert row(run, "w0")["disturbed"] is True
 
 
-def seen(pyscale_tasks=0, runnable=0, cores=4):
-    return Bystanders(node="n", cores=cores, pyscale_tasks=pyscale_tasks, runnable=runnable)
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "threads", "disturbed"),
-    [
-        (seen(), seen(), 4, False),
-        (seen(pyscale_tasks=1), seen(), 1, True),
-        (seen(), seen(pyscale_tasks=2), 1, True),
-        (seen(runnable=3), seen(), 1, False),
-        (seen(runnable=3), seen(), 2, True),
-        (seen(), seen(runnable=1), 4, True),
-        (seen(), seen(), 8, False),
-    ],
-)
-def test_a_trial_is_disturbed_by_other_tasks_and_where_cores_do_not_suffice(
-    start, end, threads, disturbed
-):
-    assert Surroundings(start=start, end=end).disturb(threads) == disturbed
-
-
 def test_only_the_windows_at_work_on_a_node_count_against_its_cores(run):
     """Two workers of one node, at the same time and then one after the other."""
     tell_of_node(run, "a", "verified-cold", runnable=3)

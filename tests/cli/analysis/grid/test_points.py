@@ -1,4 +1,4 @@
-"""A row of a point holds what was measured there, and nothing where nothing was."""
+"""A point of a grid holds what was measured there, and the parts of its calls add up to them."""
 
 import json
 
@@ -30,34 +30,11 @@ def test_the_first_call_is_told_apart_from_the_later_ones(grid):
     assert alone["throughput_mp_s"] == pytest.approx(224**2 / 1e6 / 5)
 
 
-def test_the_median_over_trials_has_an_interval_from_six_on(grid):
-    for block in range(1, 6):
-        grid.at(CPU, [9.0, float(block)], block=block)
-    assert (only(grid)["steady_s"], only(grid)["steady_s_low"]) == (3, None)
-    grid.at(CPU, [9.0, 6.0], block=6)
-    row = only(grid)
-    assert (row["steady_s"], row["steady_s_low"], row["steady_s_high"]) == (3.5, 1, 6)
-    # Throughput falls where times rise, and its ends change places.
-    assert row["throughput_mp_s_low"] == pytest.approx(row["megapixels"] / 6)
-    assert row["throughput_mp_s_high"] == pytest.approx(row["megapixels"] / 1)
-
-
 def test_the_size_is_that_of_what_the_call_was_given(grid):
     grid.at({"length_px": "full", "device": "cpu"}, [5.0, 4.0], length_px=300)
     row = only(grid)
     assert (row["pixels"], row["megapixels"], row["length_px"]) == (90_000, 0.09, 300)
     assert json.loads(row["point"]) == {"length_px": "full", "device": "cpu"}
-
-
-def test_the_published_protocol_is_the_mean_and_scatter_of_building_and_calling(grid):
-    grid.at(CPU, [3.0, 2.0, 4.0], builds=[1.0, 1.0, 1.0])
-    # A model that is built once is not the published protocol.
-    grid.at(CUDA, [3.0, 2.0], builds=[1.0])
-    row, once = grid.found().points.to_dicts()
-    assert (row["published_s"], row["published_sd_s"], row["published_calls"]) == (4, 1, 3)
-    assert (row["published_s_low"], row["published_s_high"]) == (3, 5)
-    assert (row["first_s"], row["steady_s"]) == (3, 3)
-    assert (once["published_s"], once["published_calls"]) == (None, None)
 
 
 def test_a_trial_that_was_tried_again_is_not_timed(grid):
@@ -175,3 +152,92 @@ def test_the_same_times_are_trials_under_the_names_of_the_points():
     assert rows["wall_s"].to_list() == grid.points["steady_s"].to_list()
     assert rows["stage"][0] == "times_500px_lab-gpu-a"
     assert rows["device"][0] == "gpu"
+
+
+@pytest.fixture
+def both(grid):
+    """A network ten times as fast, dynamics that are not, and a transfer that the CPU lacks."""
+    grid.at(
+        CPU,
+        [20.0, 10.0, 10.0],
+        builds=[2.0],
+        parts={"network": 18.0},
+        later_parts={"network": 8.0, "flow_dynamics": 1.0, "stitch": 0.5},
+    )
+    grid.at(
+        CUDA,
+        [9.0, 3.0, 3.0],
+        parts={"network": 8.0},
+        later_parts={"to_device": 0.5, "network": 0.8, "flow_dynamics": 1.0, "stitch": 0.0},
+    )
+    return grid.found()
+
+
+def test_parts_and_what_none_covers_are_the_call(both):
+    parts = both.parts.filter(value="cpu")
+    assert parts.select("part", "part_s", "share").rows() == [
+        ("network", 8.0, 0.8),
+        ("flow_dynamics", 1.0, 0.1),
+        ("stitch", 0.5, 0.05),
+        ("to_device", 0.0, 0.0),
+        ("unattributed", 0.5, 0.05),
+    ]
+    for _, own in both.parts.group_by("value"):
+        assert own["share"].sum() == pytest.approx(1)
+
+
+def test_a_process_counts_once_however_many_calls_it_made(grid):
+    grid.at(CPU, [9.0, 2.0, 2.0, 2.0], later_parts={"network": 1.0})
+    grid.at(CPU, [9.0, 6.0], block=2, later_parts={"network": 5.0})
+    (network, unattributed) = grid.found().parts["part_s"]
+    assert (network, unattributed) == (3.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("calls", "builds"),
+    [
+        # Building the model before each call is no part of one.
+        ([4.0, 4.0], [2.0, 2.0]),
+        # First calls count where there are no others.
+        ([4.0], [None]),
+    ],
+)
+def test_the_parts_are_those_of_calls(grid, calls, builds):
+    grid.at(CPU, calls, builds=builds, parts={"network": 3.0})
+    rows = grid.found().parts.select("part", "part_s", "share").rows()
+    assert rows == [("network", 3.0, 0.75), ("unattributed", 1.0, 0.25)]
+
+
+def test_what_is_no_faster_bounds_the_ratio(both):
+    (row,) = both.unaided.to_dicts()
+    assert row["parts"] == ["flow_dynamics", "unattributed", "to_device"]
+    assert row["unaided_s"] == pytest.approx(1.0 + 0.7 + 0.5)
+    assert row["share"] == pytest.approx(2.2 / 3)
+    assert row["bound"] == pytest.approx(10 / 2.2)
+    ratio = both.ratios.filter(measure="steady")["ratio"][0]
+    assert ratio < row["bound"]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "cuda", "slow", "unaided_s", "bound"),
+    [
+        # A part that gains a tenth is not sped up, and one that gains a third is.
+        ({"a": 1.1, "b": 1.9}, {"a": 1.0, "b": 1.4}, ["a"], 1.0, 3.0),
+        ({"a": 3.0}, {"a": 2.4}, [], 0, None),
+    ],
+)
+def test_what_is_sped_up_bounds_nothing(grid, cpu, cuda, slow, unaided_s, bound):
+    grid.at(CPU, [9.0, 3.0], parts=cpu).at(CUDA, [9.0, 2.4], parts=cuda)
+    (row,) = grid.found().unaided.to_dicts()
+    assert (row["parts"], row["unaided_s"], row["bound"]) == (slow, unaided_s, bound)
+
+
+def test_parts_are_medians_over_timed_trials_and_calls_without_parts_have_none(grid):
+    grid.at(CPU, [4.0, 3.0], builds=[1.0])
+    found = grid.found()
+    assert found.parts.is_empty()
+    assert found.unaided.is_empty()
+    for block, network_s in ((2, 1.0), (3, 3.0), (4, 2.0)):
+        grid.at(CPU, [9.0, 4.0], block=block, parts={"network": network_s})
+    grid.at(CPU, [9.0, 4.0], block=5, parts={"network": 4.0}, attempt=2)
+    assert grid.found().parts["part_s"][0] == 2

@@ -102,19 +102,6 @@ CPU = {"length_px": 224, "device": "cpu"}
 CUDA = {"length_px": 224, "device": "cuda"}
 
 
-def test_the_ratio_is_the_bases_time_over_the_own(grid):
-    for length_px in LENGTHS:
-        grid.at({"length_px": length_px, "device": "cpu"}, [9.0, length_px / 10])
-        grid.at({"length_px": length_px, "device": "cuda"}, [18.0, length_px / 40])
-    found = grid.found().ratios
-    steady, first = found.filter(measure="steady"), found.filter(measure="first")
-    assert steady["ratio"].to_list() == [4, 4]
-    assert first["ratio"].to_list() == [0.5, 0.5]
-    assert steady["length_px"].to_list() == [224, 448]
-    assert steady.select("value", "base", "base_s", "value_s").row(0) == ("cuda", "cpu", 22.4, 5.6)
-    assert found["ratio_low"].null_count() == found.height
-
-
 @pytest.mark.parametrize("lost", [0, 1])
 def test_six_blocks_that_both_timed_give_an_interval_about_the_ratio(grid, lost):
     for block in range(1, 7 + 2 * lost):

@@ -139,18 +139,6 @@ def test_what_cannot_run_has_no_time_and_no_speedup(new):
     assert speedup_of(base, other)["why_not"] == "not-in-base"
 
 
-def test_the_interval_of_a_speedup_is_that_of_the_ratio_turned_round(new):
-    sides = [
-        new().test("read_cold", *SIX, **BYTES).side(),
-        new().test("read_cold", *(2 * wall for wall in SIX), **BYTES).side(),
-    ]
-    found = machines_beside(sides)
-    (row,) = found.speedups.filter(base=0).to_dicts()
-    (judged,) = found.pairs[0, 1].to_dicts()
-    assert row["speedup_low"] == pytest.approx(1 / judged["ratio_high"])
-    assert row["speedup_low"] < row["speedup"] < row["speedup_high"]
-
-
 @pytest.mark.parametrize("cache", ["warm", "unsupported", "evicted-unverified"])
 def test_a_cold_read_that_was_not_proved_to_be_one_is_compared_with_none(new, cache):
     cold = new().test("read_cold", *SIX, cache="verified-cold", **BYTES).side()

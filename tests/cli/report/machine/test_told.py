@@ -8,6 +8,7 @@ import pytest
 
 from madeupmachine import made_up
 from pyscale.analysis.machine.findings import MachineFindings
+from pyscale.report.answered import answers
 from pyscale.report.machine.bench import (
     BOTTLENECKS,
     benches,
@@ -18,6 +19,7 @@ from pyscale.report.machine.bench import (
     what_was_read,
 )
 from pyscale.report.machine.section import section, trust_in_tests
+from pyscale.report.page.values import Value
 from pyscale_stages.timing import Bottleneck
 from refusals import assert_said
 
@@ -105,3 +107,31 @@ def test_every_bottleneck_that_a_stage_may_name_is_explained_by_a_short_tag():
     assert len(set(tags)) == len(tags)
     assert max(map(len, tags)) <= 20
     assert all(explained.why.endswith(".") for explained in BOTTLENECKS.values())
+
+
+def test_every_number_of_an_answer_is_that_of_a_table_beside_it(one):
+    (storage, *_) = section(one).answered[0].answers
+    assert (storage.question, storage.answers) == ("Storage", "storage")
+    tied = [part for part in (*storage.head, *storage.rest) if isinstance(part, Value)]
+    assert len(storage.head) == 1
+    assert storage.head[0] == tied[0]
+    cells = [
+        part
+        for table in section(one).blocks[1].tables
+        for group in table.groups
+        for line in group.lines
+        for cell in line.cells
+        for part in cell
+        if isinstance(part, Value)
+    ]
+    shown = {(one.table, one.key, one.column, one.raw) for one in cells}
+    assert {(one.table, one.key, one.column, one.raw) for one in tied} <= shown
+
+
+def test_lines_of_a_template_are_joined_but_before_punctuation():
+    none = {"nodes": (), "in_order": (), "decoded": ()}
+    able = [("picking", ("2.00",), "maps/s"), ("shell correlation", ("1.00",), "maps/s")]
+    (compute,) = answers("machine", **none, devices=[("GPU", 1, able)])
+    assert compute.text == (
+        "Compute: 2.00 maps/s (picking); 1.00 maps/s (shell correlation) on GPU, and 1 more below."
+    )

@@ -8,7 +8,6 @@ import pytest
 from madeupreference import reference as made_up
 from pyscale.analysis.referencemodel import Referred
 from pyscale.evaluation.results import analysed
-from pyscale.report.viewer.build import comparison_table
 from pyscale.report.viewer.sources import SideBySide, beside_references, source_of
 
 MOVIE = frozenset({"movie"})
@@ -48,27 +47,3 @@ def with_reference(full, reference):
         return beside_references(replace(full, context=context, references=referred))
 
     return build
-
-
-@pytest.fixture(scope="session")
-def assert_told():
-    """Hold every number that a viewer shows against its table as CSV, by columns of the two."""
-
-    def check(shown, names):
-        table = comparison_table(shown.found, shown.layout)
-        keys = ("side", *shown.found.names)
-        rows = {
-            "|".join("" if row[name] is None else str(row[name]) for name in keys): row
-            for row in table.to_dicts()
-        }
-        cells = [cell for row in shown.rows for cell in row["cells"] if cell is not None]
-        assert cells
-        for cell in cells:
-            own = rows[cell["key"]]
-            assert [own[name] for name in names] == [cell[name] for name in names]
-            against = cell["speedups"][0] or {}
-            for name in ("speedup", "speedup_low", "speedup_high"):
-                assert own[name] == against.get(name)
-            assert own[shown.layout.no_speedup] == against.get("why_not")
-
-    return check

@@ -1,4 +1,4 @@
-"""Two processes cannot write one run; a dead one holds nothing."""
+"""The folder of a run: one process writes it, it is made safe, and its journal loses nothing."""
 
 import errno
 import fcntl
@@ -7,8 +7,11 @@ import shutil
 from multiprocessing import Pipe, get_context
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pyscale.errors import UserError
+from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here
 from refusals import refused
 
@@ -82,3 +85,40 @@ class TestEndingTheWriter:
         assert not is_locked(copy)
         with refused(UserError):
             writer_here(copy)
+
+
+def test_a_link_may_lead_to_the_runs_own_files(run):
+    (run.path / "own").symlink_to("plan.json")
+    (run.path / "tasks" / "above").symlink_to(run.path)
+    run.make_safe()
+    assert all((run.path / link).is_symlink() for link in ("own", "tasks/above"))
+
+
+def test_links_of_submitit_into_the_folder_that_a_run_was_copied_from_are_removed(run, tmp_path):
+    run.submissions.mkdir()
+    script = tmp_path / "elsewhere" / "17_submission.sh"
+    link = run.submissions / ".submission_file_0a1b.sh"
+    link.symlink_to(script)
+    within = run.submissions / ".submission_file_2c3d.sh"
+    within.symlink_to(run.submissions / "18_submission.sh")
+    run.make_safe()
+    assert [link.is_symlink(), within.is_symlink()] == [False, True]
+
+
+@given(cut=st.integers(0, 400))
+def test_a_torn_line_loses_itself_alone(tmp_path_factory, cut):
+    path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
+    journal = Journal(path)
+    for trial in ("a", "b", "c"):
+        journal.append("trial_finished", trial)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:cut])
+    journal.append("trial_finished", "d")
+    kept = [event.trial for event in journal.read()]
+    # A line that lost its newline alone is whole; one that lost a brace is not.
+    survivors = [
+        name
+        for name, line in zip("abc", whole.splitlines(keepends=True), strict=True)
+        if whole.index(line) + len(line) - 1 <= cut
+    ]
+    assert kept == [*survivors, "d"]
