@@ -1,6 +1,6 @@
-"""A rank that comes to grief while it denoises: the command line of the stages, with one fault.
+"""A rank whose memory runs out while it denoises: the command line of the stages, with that fault.
 
-Run as `python faultyrank.py FAULT STAGE run …`.
+Run as `python faultyrank.py STAGE run …`.
 """
 
 import resource
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 ROOM_BYTES = 32 << 20
-"""What is left to a process that runs out of memory: enough to say so, not for a call."""
+"""What is left to the process: enough to say so, not for a call."""
 
 
 def out_of_memory():
@@ -19,30 +19,19 @@ def out_of_memory():
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-FAULTS = {
-    # Memory that a call has freed would serve the next one.
-    "out_of_memory": (1, out_of_memory),
-}
-"""What happens, and before which call of the denoiser."""
-
-
-def main(fault, *arguments):
-    """Run a task; the fault happens in an iteration, before a call of the denoiser."""
+def main(*arguments):
+    """Run a task; the fault happens in an iteration, before the first call of the denoiser."""
     from torch.nn.modules.module import register_module_forward_pre_hook
 
     from pyscale_stages import commandline
 
-    number, happen = FAULTS[fault]
-    calls = 0
-
     def before(module, _given):
-        nonlocal calls
         if type(module).__name__ == "DRUNet":
-            calls += 1
-            if calls == number:
-                happen()
+            # Memory that a call has freed would serve the next one.
+            out_of_memory()
+            hook.remove()
 
-    register_module_forward_pre_hook(before)
+    hook = register_module_forward_pre_hook(before)
     return commandline.main(list(arguments), time.monotonic())
 
 
