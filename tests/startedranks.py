@@ -103,24 +103,26 @@ def run_together(lines, variables=None):
     return [(process.returncode, *each) for process, each in zip(processes, said, strict=True)]
 
 
-def run_ranks(folder, count, *words, stage="reconstruct", params, params_of=None, starved=()):
-    """Run ranks of a stage by its command line, with further words where given."""
+def run_ranks(folder, count, *words, stage="reconstruct", params, out_of_memory=None):
+    """Run ranks of a stage by its command line, with further words where given.
+
+    `out_of_memory`: the rank whose memory runs out.
+    """
     folder.mkdir(exist_ok=True)
     small = SMALL if stage == "reconstruct" else {}
-    lines = []
-    for rank in range(count):
-        params_file = folder / f"params{rank}.json"
-        params_file.write_text(json.dumps({**small, **params, **(params_of or {}).get(rank, {})}))
-        begin = [STARVED] if rank in starved else ["-m", "pyscale_stages"]
-        lines.append(
-            [
-                *(*begin, stage, "run", *words),
-                *("--output", folder / f"rank{rank}", "--params", params_file),
-                *("--result", folder / f"rank{rank}.json", "--threads", "1"),
-                *("--rank", rank, "--ranks", count),
-                *(("--meeting", folder / "meeting") if count > 1 else ()),
-            ]
-        )
+    params_file = folder / "params.json"
+    params_file.write_text(json.dumps({**small, **params}))
+    lines = [
+        [
+            *([STARVED] if rank == out_of_memory else ["-m", "pyscale_stages"]),
+            *(stage, "run", *words),
+            *("--output", folder / f"rank{rank}", "--params", params_file),
+            *("--result", folder / f"rank{rank}.json", "--threads", "1"),
+            *("--rank", rank, "--ranks", count),
+            *(("--meeting", folder / "meeting") if count > 1 else ()),
+        ]
+        for rank in range(count)
+    ]
     # What a loader measures lies in the tests.
     outcomes = run_together(lines, {"PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])})
     return [

@@ -31,7 +31,7 @@ from pyscale_stages.machine.place import (
     scratch_folder,
     warn_of_unproved,
 )
-from pyscale_stages.machine.timingtable import timings_table, write_results
+from pyscale_stages.machine.timingtable import write_results
 from pyscale_stages.measure import pagecache
 from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movieformats.codecs import (
@@ -188,7 +188,7 @@ def run(task: Task[DecompressParams]) -> None:
                 for name in task.progress(params.codecs, len(params.codecs), "writing movies")
             }
         _time_all(task, params, movies)
-    write_results(task, timings_table(task.of(Timing)))
+    write_results(task)
 
 
 def _written(name: CodecName, task: Task[DecompressParams], folder: Path) -> list[MovieFile]:

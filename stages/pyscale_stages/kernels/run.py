@@ -26,7 +26,7 @@ from pyscale_stages.kernels.work import (
     bottleneck_on,
 )
 from pyscale_stages.machine.place import cache_of, in_words, place_of, scratch_folder
-from pyscale_stages.machine.timingtable import timings_table, write_results
+from pyscale_stages.machine.timingtable import write_results
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Bottleneck, Timing
 from pyscale_stages.torchdevice import give_memory_back, held_bytes, require_working, wait_for
@@ -133,7 +133,7 @@ def run(task: Task[KernelParams]) -> None:
                 give_memory_back(device)
     held = [n_bytes for device in found if (n_bytes := held_bytes(device)) is not None]
     task.gpu_own_peak_bytes = max(held, default=None)
-    write_results(task, timings_table(task.of(Timing)))
+    write_results(task)
 
 
 def _timings(

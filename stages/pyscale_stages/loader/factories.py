@@ -23,7 +23,17 @@ TAKES = "slide_paths, pool_size, patches_per_slide, patches_per_visit, seed"
 
 def factory_of(params: LoaderParams) -> Factory:
     """Find what makes the data set; what a patch is matters to the shipped factory alone."""
-    return _of_wsistream(params) if params.factory == SHIPPED else _imported(params.factory)
+    if params.factory != SHIPPED:
+        return _imported(params.factory)
+    if find_spec("wsistream") is None:
+        raise MissingPart(
+            "the factory wsistream needs the library 'wsistream', which is not installed here: "
+            f"{how_to_install('loader')}"
+        )
+    from pyscale_stages.loader.patches import Patches
+
+    # The parameters say of the pool what the other arguments do.
+    return lambda slides, _pool, _slide, _visit, seed: Patches(slides, seed, params)
 
 
 def dataset_of(params: LoaderParams, slide_paths: list[str], seed: int) -> Dataset[Any]:
@@ -56,18 +66,6 @@ def dataset_of(params: LoaderParams, slide_paths: list[str], seed: int) -> Datas
 def idle_processes(params: LoaderParams, slides: int) -> int:
     """Count loader processes that have no slide: of the shipped data set each takes its own."""
     return max(0, params.num_workers - slides) if params.factory == SHIPPED else 0
-
-
-def _of_wsistream(params: LoaderParams) -> Factory:
-    if find_spec("wsistream") is None:
-        raise MissingPart(
-            "the factory wsistream needs the library 'wsistream', which is not installed here: "
-            f"{how_to_install('loader')}"
-        )
-    from pyscale_stages.loader.patches import Patches
-
-    # The parameters say of the pool what the other arguments do.
-    return lambda slides, _pool, _slide, _visit, seed: Patches(slides, seed, params)
 
 
 def _imported(path: str) -> Factory:

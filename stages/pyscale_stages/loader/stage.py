@@ -168,12 +168,6 @@ def try_out(trying: Trying) -> None:
     trying.ok("works", f"datasets are made by {factory}")
 
 
-NEEDS = Needs(
-    deciding=("factory",),
-    try_out=try_out,
-)
-
-
 STAGE = Stage(
     name="loader",
     summary="Patches of slides per second from storage and loader processes to training",
@@ -198,5 +192,5 @@ STAGE = Stage(
     surroundings=folder_of_factory,
     work="own",
     data=("slides",),
-    needs=NEEDS,
+    needs=Needs(deciding=("factory",), try_out=try_out),
 )

@@ -49,8 +49,9 @@ def timings_table(timings: Sequence[Timing]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=TYPES)
 
 
-def write_results(task: Task, timings: pl.DataFrame) -> None:
+def write_results(task: Task) -> None:
     """Write the output of one worker: its timings, and what they are of."""
+    timings = timings_table(task.of(Timing))
     task.count(objects=len(timings))
     with task.span("write"):
         parquet.write_tables(task, {TIMINGS: timings})

@@ -26,7 +26,7 @@ from pyscale_stages.machine.place import (
     refuse_lack_of_space,
     scratch_folder,
 )
-from pyscale_stages.machine.timingtable import timings_table, write_results
+from pyscale_stages.machine.timingtable import write_results
 from pyscale_stages.movieformats.codecs import MovieFormat
 from pyscale_stages.storage.metadata import measure_metadata
 from pyscale_stages.storage.reading import Reader
@@ -45,7 +45,6 @@ from pyscale_stages.storage.reads import (
 from pyscale_stages.storage.stage import LOWER, Order, StorageParams, room_bytes
 from pyscale_stages.storage.testfiles import OWN, own_files, write_movies, write_stack
 from pyscale_stages.task import Task
-from pyscale_stages.timing import Timing
 
 COPY = "particle_cache_copy"
 Reads = Callable[[Task[StorageParams], Case, Stack], None]
@@ -98,7 +97,7 @@ def run(task: Task[StorageParams]) -> None:
         tests = [test for repeat in range(params.repeats) for test in _tests_of(bench, repeat)]
         for test in task.progress(tests, len(tests), "measuring storage"):
             test()
-    write_results(task, timings_table(task.of(Timing)))
+    write_results(task)
 
 
 def _refuse_no_drop(params: StorageParams) -> None:

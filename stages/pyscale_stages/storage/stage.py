@@ -130,16 +130,12 @@ def camera_of(params: StorageParams, kind: MovieFormat) -> Camera:
     )
 
 
-def most_bytes(params: StorageParams) -> int:
-    """What the movies need at most: none is larger than its pixels of 16 bits."""
-    pixels = sum(camera_of(params, kind).pixels for kind in set(params.movie_formats))
-    return params.movies * pixels * MRC_PIXEL_BYTES
-
-
 def room_bytes(params: StorageParams) -> int:
     """Most that lies in the place at once."""
     small_bytes = params.small_files * max(params.small_file_bytes, SMALL_FILE_BYTES)
-    return params.stack_bytes + most_bytes(params) + small_bytes
+    # No movie is larger than its pixels of 16 bits.
+    pixels = sum(camera_of(params, kind).pixels for kind in set(params.movie_formats))
+    return params.stack_bytes + params.movies * pixels * MRC_PIXEL_BYTES + small_bytes
 
 
 def method(_params: StorageParams, _device: Device) -> Method:

@@ -68,7 +68,7 @@ def test_ranks_compute_what_one_computes(run_group, problem, count):
         here = [getattr(part_of(rank, name), f"{name}_here") for rank in ranks]
         assert sum(here) == getattr(part_of(ranks[0], name), name)
     assert {rank.measured.backend for rank in ranks} == {"gloo"}
-    warned = [rank.result.warnings if rank.result else () for rank in ranks]
+    warned = [rank.result.warnings for rank in ranks]
     idle = [any("share 3 operators, so 1 of them wait" in each for each in of) for of in warned]
     assert idle == [problem == "tomography_2d"] + [False] * (count - 1)
 
@@ -111,7 +111,7 @@ def test_a_rank_whose_memory_runs_out_ends_the_others(tmp_path):
             "overlap_px": 16,
             "tiles_at_once": 8,
         },
-        starved=(1,),
+        out_of_memory=1,
     )
     assert exhausted.exit_code == 3
     said = exhausted.sentence

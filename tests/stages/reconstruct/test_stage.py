@@ -1,3 +1,6 @@
+import json
+from io import StringIO
+
 import numpy as np
 import pytest
 import torch
@@ -9,9 +12,10 @@ from pyscale_stages.reconstruct.iterate import timed_iterations
 from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruct.problems import problem_of
 from pyscale_stages.reconstruct.run import psnr_db
-from pyscale_stages.reconstruct.stage import ReconstructParams
+from pyscale_stages.reconstruct.stage import NEEDS, ReconstructParams
 from pyscale_stages.reconstruct.tiles import interior_mask
 from pyscale_stages.reconstruction import Reconstruction
+from pyscale_stages.trying import Trying
 from pyscale_stages.windows import read_window
 from stagetasks import run_verb
 
@@ -113,3 +117,24 @@ def test_an_error_of_a_tenth_is_twenty_decibels_where_pixels_count_and_none_has_
     found[:, ~where] += 1
     assert psnr_db(found, TRUTH, where) == pytest.approx(40, abs=1e-2)
     assert psnr_db(found, TRUTH, ~where) == pytest.approx(0, abs=1e-4)
+
+
+TINY = {"channels": (4, 4, 8, 8), "blocks": 1, "tile_px": 16, "overlap_px": 8, "angles": 4}
+
+
+@pytest.mark.parametrize(("problem", "size_px"), [("tomography_3d", 32), ("colour_deblur", 64)])
+def test_a_small_image_is_reconstructed_and_a_volume_is_smaller(problem, size_px):
+    params = ReconstructParams(problem=problem, operators=2, **TINY)
+    request = {
+        "stage": "reconstruct",
+        "params": params.model_dump(mode="json"),
+        "device": "cpu",
+        "threads": 1,
+        "entry": "image",
+    }
+    said = StringIO()
+    NEEDS.try_out(Trying(request, said))
+    step, works = map(json.loads, said.getvalue().splitlines())
+    assert step == {"step": "run on a small input on cpu"}
+    assert (works["code"], works["where"], works["status"]) == ("stage.works", "image", "ok")
+    assert works["what"] == "it ran on a small input on cpu"
