@@ -146,8 +146,8 @@ def image_at(path: Path, asked: int | None) -> tuple[Any, str, dict[str, Any], i
     number = min(images) if asked is None and len(images) == 1 else asked
     if number not in images:
         raise BadInput(
-            f"{path} holds {plural(len(images), 'image')}: choose one by --series, of "
-            f"{', '.join(map(str, images))}"
+            f"{path} holds {plural(len(images), 'image')}: name the folder of one, or choose it by "
+            f"--series, of {', '.join(map(str, images))}"
         )
     return group[str(number)], str(number), images[number], len(images)
 
