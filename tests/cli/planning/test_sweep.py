@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from atleastone import some
 from pyscale.errors import UserError
@@ -22,6 +24,18 @@ def test_what_n_workers_are_given_and_which_n_feeds_others(sweep, frames, feedin
     assert sweep.feeding == feeding
     assert sweep.is_weak == is_weak
     assert_said(sweep)
+
+
+@given(
+    counts=st.sets(st.integers(1, 64), min_size=1, max_size=5),
+    more=st.integers(0, 500),
+)
+def test_no_worker_goes_without_a_frame_and_few_frames_are_left_out(counts, more):
+    most = max(counts)
+    sweep = Sweep("weak", tuple(sorted(counts)), most + more)
+    assert {sweep.frames_at(n) / n for n in counts} == {sweep.frames_per_worker}
+    assert sweep.frames_per_worker >= 1
+    assert 0 <= sweep.frames - sweep.frames_at(most) < most
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import os
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,6 +44,15 @@ def test_a_reason_may_hold_what_it_likes(reason):
 def test_an_answer_in_another_form_is_no_answer():
     with refused(queue.SlurmSilent):
         queue.parse("\x1e17\x1fRUNNING\n")
+
+
+LIVES = ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED")
+
+
+@pytest.mark.parametrize("state", [*LIVES, *sorted(queue.ENDED)])
+def test_a_job_lives_until_nothing_of_it_follows(state):
+    (job,) = queue.parse(RUNNING.replace("RUNNING", state)).values()
+    assert job.alive == (state in LIVES)
 
 
 def test_a_reason_is_said_in_plain_words():
