@@ -4,8 +4,12 @@ from itertools import product
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from atleastone import some
 from pyscale.analysis.causes import limits
+from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from runbuilder import RunBuilder
 
@@ -172,6 +176,20 @@ def test_a_movie_that_grows_with_n_is_no_cause_and_hides_none():
         assert main_code(found) == cause
 
 
+def test_the_efficiency_is_that_of_the_table_of_configurations(new_run):
+    builder = new_run().curve(
+        "segment",
+        lambda n, block: {"import": 1.0, "compute": (50.0 + block) / n},
+        (1, 2, 4),
+        merge={"merge": 2.0},
+    )
+    trials = builder.trials
+    rows = configurations(trials).filter(pl.col("workers") > 1)
+    found = limits(trials, builder.workers)
+    assert [limit.efficiency for limit in found] == pytest.approx(rows["efficiency"].to_list())
+    assert [limit.workers for limit in found] == rows["workers"].to_list()
+
+
 def test_a_wait_that_was_not_measured_is_said_and_not_guessed():
     trials, workers = tables("contention")
     unknown = (
@@ -282,9 +300,93 @@ def test_a_gpu_that_is_idle_most_of_the_time_is_told(used, told):
     assert found.gpu_use == told
 
 
+SECONDS = st.floats(0.05, 1000)
+
+
+@st.composite
+def runs(draw):
+    """Two or three trials of one stage, each of another worker count."""
+    merge = st.fixed_dictionaries(dict.fromkeys(("import", "merge", "unattributed"), SECONDS))
+    counts = draw(st.lists(st.integers(1, 5), min_size=2, max_size=3, unique=True))
+    worker = st.fixed_dictionaries(
+        dict.fromkeys(("container_start", "import", "read", "compute", "write"), SECONDS)
+        | {"unattributed": st.floats(0, 5)}
+    )
+    return [(draw(st.lists(worker, min_size=n, max_size=n)), draw(merge)) for n in counts]
+
+
+def built(new_run, run):
+    builder = new_run()
+    for workers, merge in run:
+        builder.trial("segment", workers, merge=merge, cpu_wait_s=0.0)
+    return builder
+
+
 def of_run(builder):
     return limits(builder.trials, builder.workers)
 
 
 def gains(found):
     return [{cause.code: cause.gain for cause in limit.causes} for limit in found]
+
+
+def spent(workers, merge, *phases):
+    """Worker-seconds of one trial in some phases."""
+    tasks = [*workers, *([merge] if len(workers) > 1 else [])]
+    return sum(task.get(phase, 0.0) for task in tasks for phase in phases)
+
+
+def by_hand(workers, merge, scale, base=None):
+    """Wall time of one trial without each cause, written out worker by worker."""
+    merge = merge if len(workers) > 1 else dict.fromkeys(merge, 0.0)
+    merge_s = sum(merge.values())
+    whole = [sum(worker.values()) for worker in workers]
+    computed = [worker["compute"] for worker in workers]
+    rest = [t - u for t, u in zip(whole, computed, strict=True)]
+
+    def without(*phases):
+        own_s = spent(workers, merge, *phases)
+        base_s = own_s if base is None else spent(*base, *phases)
+        grown = 1 - base_s / own_s if own_s > base_s else 0.0
+        slowest_s = max(
+            t - grown * sum(worker[phase] for phase in phases)
+            for t, worker in zip(whole, workers, strict=True)
+        )
+        return slowest_s + merge_s - grown * sum(merge.get(phase, 0.0) for phase in phases)
+
+    return {
+        "imbalance": max(rest) + sum(computed) / len(workers) + merge_s,
+        "start-up": without("container_start", "import"),
+        "reading": without("read"),
+        "writing": without("write"),
+        "merging": max(whole),
+        "contention": max(whole) + merge_s,
+        "work-inflation": max(r + scale * u for r, u in zip(rest, computed, strict=True)) + merge_s,
+        "unattributed": without("unattributed"),
+    }
+
+
+@pytest.mark.slow
+@given(run=runs())
+@settings(max_examples=30)
+def test_each_cause_is_what_is_written_out_by_hand_and_gives_back_no_more_than_its_seconds(
+    new_run, run
+):
+    trials = {len(workers): (workers, merge) for workers, merge in run}
+    computed = {n: sum(w["compute"] for w in workers) for n, (workers, _) in trials.items()}
+    wall_s = {n: by_hand(*trial, 1.0)["contention"] for n, trial in trials.items()}
+    for found in some(of_run(built(new_run, run))):
+        n0, n = found.baseline_workers, found.workers
+        base_s = by_hand(*trials[n0], 1.0)
+        own_s = by_hand(*trials[n], computed[n0] / computed[n], trials[n0])
+        expected = {code: n0 * base_s[code] / (n * own_s[code]) for code in CAUSES}
+        assert {cause.code: cause.efficiency for cause in found.causes} == pytest.approx(
+            expected, rel=1e-4
+        )
+        for cause in found.causes:
+            if cause.code not in {"imbalance", "work-inflation"}:
+                assert -1e-6 <= cause.seconds < wall_s[n]
+            # Evening out the computing may lengthen a trial whose other phases are uneven.
+            if cause.code != "imbalance":
+                highest = n0 * wall_s[n0] / (n * (wall_s[n] - cause.seconds))
+                assert cause.efficiency <= highest * (1 + 1e-4)

@@ -7,16 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, wilcoxon
 
+import madeuploader
+import madeupreconstruct
 from atleastone import some
 from pyscale.analysis import judging
 from pyscale.analysis.comparison import (
     Side,
     comparison,
+    rank_times,
     stages_beside,
     times_side_by_side,
 )
-from pyscale.analysis.judging import Judgement, judge, of_arms, of_blocks, reasons
+from pyscale.analysis.judging import Judgement, holm, judge, of_arms, of_blocks, reasons
 from pyscale.analysis.losses import loss_table
+from pyscale.analysis.ranks.loader import loader_trials
+from pyscale.analysis.ranks.reconstruct import reconstruct_trials
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 
@@ -204,10 +209,30 @@ def test_three_configurations_of_six_blocks_are_what_six_blocks_can_tell():
     assert "more than 10 % cannot be excluded: time more blocks" in unsettled
 
 
+@pytest.mark.parametrize(
+    ("alone", "together"),
+    [([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]), ([0.9, 0.8], [1, 1]), ([], [])],
+)
+def test_the_smallest_is_multiplied_by_the_number_and_none_exceeds_1(alone, together):
+    assert holm(alone) == pytest.approx(together)
+
+
 class TestTables:
     @pytest.fixture
     def base(self, new_run):
         return of_stages(new_run, {("segment", 1): 10.0, ("segment", 2): 6.0, ("track", 1): 3.0})
+
+    def test_a_configuration_of_one_table_has_no_verdict(self, base, new_run):
+        new = of_stages(new_run, {("segment", 1): 10.0, ("segment", 4): 3.0})
+        rows = comparison(base, new).rows(named=True)
+        assert [(row["stage"], row["workers"], row["verdict"]) for row in rows] == [
+            ("segment", 1, "same"),
+            ("segment", 2, None),
+            ("track", 1, None),
+            ("segment", 4, None),
+        ]
+        assert [row["new_repeats"] for row in rows] == [6, None, None, 6]
+        assert rows[1]["base_wall_s"] == pytest.approx(6.05)
 
     def test_where_n_workers_had_other_work_nothing_is_judged(self, new_run):
         walls_s = {("segment", 1): 10.0, ("segment", 2): 6.0}
@@ -248,6 +273,14 @@ class TestTables:
         few = new.filter(pl.col("block") > 2)
         assert comparison(base, few, paired=True)["reason"].to_list() == ["few-trials"]
 
+    def test_tables_of_wall_times_have_no_device_and_are_compared_all_the_same(self):
+        base, new = (
+            of_times(range(6), [factor * (10 + 0.01 * k) for k in range(6)], suite)
+            for suite, factor in (("before", 1.0), ("after", 1.2))
+        )
+        row = comparison(base, new).row(0, named=True)
+        assert (row["device"], row["verdict"]) == (None, "worse")
+
 
 def of_stages(new_run, walls_s, **every_task):
     """Six trials of each stage and worker count, the later ones a little longer."""
@@ -261,6 +294,26 @@ def of_times(blocks, walls_s, suite="table"):
     """A table of wall times of one worker in some blocks."""
     table = {"stage": "segment", "workers": 1, "repeat": blocks, "wall_s": walls_s}
     return trials_from_wall_times(pl.DataFrame(table), suite)
+
+
+@pytest.mark.parametrize("kind", ["loading", "reconstruction"])
+def test_of_ranks_the_time_of_a_patch_or_of_an_iteration_counts(kind):
+    none = pl.DataFrame()
+    tables = {
+        "loading": madeuploader.loading(madeuploader.ENTRIES[:1]),
+        "reconstruction": madeupreconstruct.reconstruction(madeupreconstruct.ENTRIES[:1]),
+    }
+    own = dict.fromkeys(tables, none) | {kind: tables[kind]}
+    found = rank_times(**own)
+    trials, time_s = {
+        "loading": (loader_trials, 1 / pl.col("patches_per_s")),
+        "reconstruction": (reconstruct_trials, pl.col("wall_s")),
+    }[kind]
+    counted = trials(tables[kind]).filter("valid")
+    assert found["wall_s"].to_list() == counted.select(time_s).to_series().to_list()
+    assert found["trial"].to_list() == counted["trial"].to_list()
+    assert found["work"].null_count() == 0 < found.height
+    assert rank_times(none, none).is_empty()
 
 
 WALLS_S = st.lists(st.floats(0.5, 2), min_size=6, max_size=12)
@@ -323,6 +376,25 @@ def test_a_ratio_is_outside_the_interval_exactly_where_the_test_rejects_it(base,
     assert test.p_above(low) <= error
     assert test.p_below(high) <= error
     assert 1 - 2 * error <= ends.coverage < 1
+
+
+def test_ties_speak_against_a_difference():
+    test = of_arms([10.0] * 3 + [11.0] * 3, [11.0] * 6)
+    assert test.p_above(1.0) > 0.05
+    same = of_arms([10.0] * 6, [10.0] * 6)
+    assert same.interval(0.05)[:2] == (1.0, 1.0)
+
+
+def test_what_slows_a_block_cancels():
+    blocks = [1.0, 1.4, 0.7, 2.0, 1.1, 1.7, 0.9, 1.3]
+    slowed = [1.03 * wall_s for wall_s in blocks]
+    assert of_blocks(blocks, slowed).ratio == pytest.approx(1.03)
+    assert of_blocks(blocks, slowed).p_above(1.02) == pytest.approx(1 / 2**8)
+    assert of_arms(blocks, slowed).p_above(1.0) > 0.3
+
+
+def test_too_few_trials_have_no_interval():
+    assert of_arms([1.0, 2.0], [3.0, 4.0]).interval(0.05) is None
 
 
 def test_arms_of_very_many_trials_are_thinned_to_what_fits_into_memory():
@@ -411,6 +483,29 @@ class TestSpeedups:
             back = side_of(table, base=1, workers=row["workers"])[0]
             assert back["speedup_low"] == pytest.approx(1 / row["speedup_high"])
             assert back["speedup_high"] == pytest.approx(1 / row["speedup_low"])
+
+    def test_without_enough_trials_there_is_no_interval(self, new_run):
+        run = filled(new_run, {"segment": 20.0}, repeats=5)
+        table = speedups(side(run, "movie"), side(run, "movie"))
+        assert table["speedup_low"].null_count() == table.height
+        assert {row["speedup"] for row in side_of(table)} == {1.0}
+
+    @pytest.mark.parametrize(
+        ("names", "reason"),
+        [
+            ((("a",), ("b",)), "other-input"),
+            (((), ("b",)), "unknown-work"),
+            (((), ()), "unknown-work"),
+            # One name in common is enough.
+            ((("movie", "work"), ("work",)), None),
+        ],
+    )
+    def test_sides_that_share_no_work_are_not_compared(self, new_run, names, reason):
+        run = filled(new_run, {"segment": 20.0})
+        table = speedups(*(side(run, *own) for own in names))
+        rows = table.to_dicts() if reason else side_of(table)
+        assert {row["why_not"] for row in rows} == {reason}
+        assert all((row["speedup"] is None) == bool(reason) for row in rows)
 
     def test_other_work_at_one_n_is_not_compared_there(self, new_run):
         strong = filled(new_run, {"segment": 20.0}, movie_frames=80)
