@@ -287,14 +287,13 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
 
 def counted_anew(parts: Sequence[tuple[Path, tuple[int, int]]]) -> str | None:
     """Name the column of frames that begins anew in each window, where there is one."""
-    tables = [(first, read_table(path)) for path, (first, _) in parts if first > 0]
-    columns = tables[0][1].columns if tables else []
-    column = next((name for name in columns if name.lower() == "frame"), None)
-    begins_anew = column is not None and any(
-        table[column].dtype.is_integer() and not (table[column] >= first).all()
-        for first, table in tables
-    )
-    return column if begins_anew else None
+    for path, (first, _) in parts:
+        table = read_table(path)
+        for column in table.columns:
+            is_counted = column.lower() == "frame" and table[column].dtype.is_integer()
+            if is_counted and not (table[column] >= first).all():
+                return column
+    return None
 
 
 def appended(parts: Sequence[tuple[Path, tuple[int, int]]], offset: str | None) -> pl.DataFrame:

@@ -73,7 +73,9 @@ def join(task: Task[CommandParams], windows: Sequence[Part]) -> None:
             join_tiles(movies, tiles_of(shape, params.tile_px, params.margin_px), output)
         case "tables":
             write_table(appended(parts, params.offset), output)
-            if params.offset is None and (column := counted_anew(parts)) is not None:
+            # Files and tiles are counted too, and a frame of theirs is none of a window.
+            of_frames = params.split == "frames" and params.offset is None
+            if of_frames and (column := counted_anew(parts)) is not None:
                 task.warn(
                     f"the column {column} begins anew in the table of each window: `--set "
                     f"step.offset={column}` adds the window's first frame",

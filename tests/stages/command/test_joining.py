@@ -42,6 +42,19 @@ def test_frames_that_begin_anew_in_each_table_are_warned_of(step, tmp_path, prog
     assert [one.code for one in joined.warned] == warned
 
 
+def test_frames_in_tables_of_files_are_those_of_each_file(step, tmp_path):
+    (tmp_path / "files").mkdir()
+    for name in "abcdef":
+        (tmp_path / "files" / name).touch()
+    rows = "import sys; open(sys.argv[2], 'w').write('frame,size\\n0,1.5\\n')"
+    keys = {"split": "files", "output": "rows.csv", "inputs": [tmp_path / "files"]}
+    parts = [tmp_path / f"w{first}" for first, _ in WINDOWS]
+    for part, window in zip(parts, WINDOWS, strict=True):
+        step.done(rows, "{files} {output}", frames=window, into=part, **keys)
+    keys["inputs"] = parts
+    assert not step.done(rows, "{files} {output}", verb="merge", **keys).warned
+
+
 def test_a_command_of_ones_own_joins(step, tmp_path):
     joins = "import sys; open(sys.argv[-1], 'w').write(str(len(sys.argv) - 2))"
     (tmp_path / "join.py").write_text(joins)
