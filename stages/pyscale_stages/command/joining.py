@@ -258,6 +258,8 @@ def _size(region: Region) -> tuple[int, int]:
     return rows.stop - rows.start, columns.stop - columns.start
 
 
+WindowTable = tuple[Path, int, "pl.DataFrame"]
+"""File of a window's table, the window's first frame, and the table."""
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
@@ -285,10 +287,9 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
         table.write_csv(path, separator=separator)
 
 
-def counted_anew(parts: Sequence[tuple[Path, tuple[int, int]]]) -> str | None:
+def counted_anew(tables: Sequence[WindowTable]) -> str | None:
     """Name the column of frames that begins anew in each window, where there is one."""
-    for path, (first, _) in parts:
-        table = read_table(path)
+    for _, first, table in tables:
         for column in table.columns:
             is_counted = column.lower() == "frame" and table[column].dtype.is_integer()
             if is_counted and not (table[column] >= first).all():
@@ -296,15 +297,14 @@ def counted_anew(parts: Sequence[tuple[Path, tuple[int, int]]]) -> str | None:
     return None
 
 
-def appended(parts: Sequence[tuple[Path, tuple[int, int]]], offset: str | None) -> pl.DataFrame:
+def appended(tables: Sequence[WindowTable], offset: str | None) -> pl.DataFrame:
     """Rows of all windows below each other; the column `offset` counts from 0 in each of them."""
     import polars as pl
 
-    read = [(path, window[0], read_table(path)) for path, window in parts]
     # A window without objects has no value by which the type of a column could be told.
-    read = [part for part in read if not part[2].is_empty()] or read[:1]
+    kept = [one for one in tables if not one[2].is_empty()] or tables[:1]
     moved = []
-    for path, first, table in read:
+    for path, first, table in kept:
         if offset is None or table.is_empty():
             moved.append(table)
         elif offset in table.columns and table[offset].dtype.is_numeric():

@@ -26,6 +26,7 @@ from pyscale_stages.command.joining import (
     join_tiles,
     keep_shape,
     kept_shape,
+    read_table,
     share_of,
     tiles_of,
     write_table,
@@ -72,10 +73,11 @@ def join(task: Task[CommandParams], windows: Sequence[Part]) -> None:
             movies = [written_movie(path) for path in outputs]
             join_tiles(movies, tiles_of(shape, params.tile_px, params.margin_px), output)
         case "tables":
-            write_table(appended(parts, params.offset), output)
+            tables = [(path, first, read_table(path)) for path, (first, _) in parts]
+            write_table(appended(tables, params.offset), output)
             # Files and tiles are counted too, and a frame of theirs is none of a window.
             of_frames = params.split == "frames" and params.offset is None
-            if of_frames and (column := counted_anew(parts)) is not None:
+            if of_frames and (column := counted_anew(tables)) is not None:
                 task.warn(
                     f"the column {column} begins anew in the table of each window: `--set "
                     f"step.offset={column}` adds the window's first frame",
