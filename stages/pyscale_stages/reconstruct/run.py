@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ from pyscale_stages.reconstruct.output import Image, write_image
 from pyscale_stages.reconstruct.problems import problem_of
 from pyscale_stages.reconstruct.stage import ReconstructParams
 from pyscale_stages.reconstruct.tiles import grid_of, interior_mask
-from pyscale_stages.reconstruction import Reconstruction
+from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
 from pyscale_stages.task import Task
 from pyscale_stages.torchdevice import make_torchvision_importable, name_of, wait_for
 
@@ -51,18 +51,17 @@ def run(task: Task[ReconstructParams]) -> None:
         task.versions |= group.transport
         place = f"rank {spec.rank} of {spec.ranks} on {node_name()}"
         with task.span("model_load"):
-            solver, of_setup = _ready(task, params, group, place)
+            solver, weights, setup_s = _ready(task, params, group, place)
         if group.number == 0:
             _warn_of_idle_ranks(task, group.count, params.operators, solver.grid.tiles)
         with told(place):
-            image, of_iterations = _solved(task, params, group, solver)
-    record = _record(task, params, solver, image, **of_setup, **of_iterations)
-    task.add_sample(record)
+            solved = _solved(task, params, group, solver)
+    task.add_sample(_record(task, params, solver, solved, weights=weights, setup_s=setup_s))
     if solver.context.device.type == "cuda":
-        task.gpu_own_peak_bytes = record.memory_peak_bytes
+        task.gpu_own_peak_bytes = solved.peak_bytes
     with told(place), task.span("write"):
         if spec.rank == 0:
-            write_image(task, image)
+            write_image(task, solved.image)
         task.write_window((spec.rank, spec.rank + 1), spec.ranks)
     task.count(frames=int(spec.rank == 0))
 
@@ -82,7 +81,7 @@ def _warn_of_idle_ranks(task: Task, ranks: int, operators: int, tiles: int) -> N
 
 def _ready(
     task: Task, params: ReconstructParams, group: Group, place: str
-) -> tuple[Solver, dict[str, Any]]:
+) -> tuple[Solver, str, float]:
     """Make the image, this rank's operators and the denoiser, and agree with the other ranks."""
     from pyscale_stages.reconstruct.context import TimedContext
 
@@ -101,34 +100,42 @@ def _ready(
     context = TimedContext(group, device, Components(partial(wait_for, device)))
     with told(place):
         solver = solver_of(problem, network, params, grid, context)
-    setup_s = time.perf_counter() - start
-    return solver, {"weights": weights, "timing_only": weights == RANDOM, "setup_s": setup_s}
+    return solver, weights, time.perf_counter() - start
 
 
-def _solved(
-    task: Task, params: ReconstructParams, group: Group, solver: Solver
-) -> tuple[Image, dict[str, Any]]:
-    """Iterate, and say beside the image what the record says of it."""
+class Solved(NamedTuple):
+    """What iterating gave."""
+
+    image: Image
+    iterations: tuple[Iteration, ...]
+    objective: float
+    objectives_s: tuple[float, ...]
+    peak_bytes: int
+    pss_bytes: int | None
+    """Both of memory, before anything was compared."""
+    gate: Gate | None
+
+
+def _solved(task: Task, params: ReconstructParams, group: Group, solver: Solver) -> Solved:
     with task.span("compute"):
         image, iterations = timed_iterations(solver, group, params)
         objective, objectives_s = timed_objectives(solver, group, image, len(iterations))
-    said: dict[str, Any] = {
-        "iterations": iterations,
-        "objective": objective,
-        "objectives_s": objectives_s,
-        # Both before anything is compared.
-        "memory_peak_bytes": memory_peak_bytes(solver.context.device),
-        "pss_bytes": memory_pss_bytes(),
-    }
+    peak_bytes, pss_bytes = memory_peak_bytes(solver.context.device), memory_pss_bytes()
     found = image[0].cpu().numpy()
     # What is compared needs the room.
     del image
-    said["gate"] = gate_of(solver, params, task.spec.seed) if params.gate else None
-    return found, said
+    gate = gate_of(solver, params, task.spec.seed) if params.gate else None
+    return Solved(found, iterations, objective, objectives_s, peak_bytes, pss_bytes, gate)
 
 
 def _record(
-    task: Task, params: ReconstructParams, solver: Solver, image: Image, **more: Any
+    task: Task,
+    params: ReconstructParams,
+    solver: Solver,
+    solved: Solved,
+    *,
+    weights: str,
+    setup_s: float,
 ) -> Reconstruction:
     rank, ranks = task.spec.rank, task.spec.ranks
     carrier = "nccl" if "nccl" in backend_of(task.spec.device) else "gloo"
@@ -136,25 +143,33 @@ def _record(
     psnr = psnr_interior = psnr_border = None
     if rank == 0:
         truth = problem.image[0].numpy()
-        psnr = psnr_db(image, truth)
+        psnr = psnr_db(solved.image, truth)
         inside = interior_mask(problem.shape, params)
         if inside.any():
             psnr_interior, psnr_border = (
-                psnr_db(image, truth, where) for where in (inside, ~inside)
+                psnr_db(solved.image, truth, where) for where in (inside, ~inside)
             )
     return Reconstruction(
         problem=params.problem,
         shape=problem.shape,
         operators=problem.operators,
         operators_here=solver.operators_here,
+        weights=weights,
+        timing_only=weights == RANDOM,
         tiling=solver.grid.tiling(rank),
         backend=carrier if ranks > 1 else "",
         device=name_of(device),
         memory_total_bytes=memory_total_bytes(device),
+        memory_peak_bytes=solved.peak_bytes,
+        pss_bytes=solved.pss_bytes,
+        setup_s=setup_s,
+        iterations=solved.iterations,
+        objective=solved.objective,
+        objectives_s=solved.objectives_s,
         psnr_db=psnr,
         psnr_interior_db=psnr_interior,
         psnr_border_db=psnr_border,
-        **more,
+        gate=solved.gate,
     )
 
 

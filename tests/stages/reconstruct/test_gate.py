@@ -39,7 +39,7 @@ def share(tmp_path):
         spec = TaskSpec(stage="reconstruct", inputs=(), output=tmp_path / "rank", seed=SEED)
         task = Task(STAGE, spec, params, SpanRecorder(time.monotonic()))
         alone = Group(0, 1)
-        solver, _ = run._ready(task, params, alone, "here")
+        solver, *_ = run._ready(task, params, alone, "here")
         solver.context.world_size = 2
         return task, params, solver
 
@@ -113,12 +113,12 @@ def test_ranks_are_compared_where_that_is_asked_for_after_all_timing(share, monk
     monkeypatch.setattr(run, "memory_peak_bytes", told("memory", memory_peak_bytes))
     monkeypatch.setattr(solver.fidelity, "fn", told("objective", objective))
     watched = replace(solver, network=told("whole image", solver.network))
-    image, said = run._solved(task, params, Group(0, 1), watched)
-    assert (said["gate"] is not None) == asked
+    solved = run._solved(task, params, Group(0, 1), watched)
+    assert (solved.gate is not None) == asked
     assert happened == ["objective", "memory", *["whole image"] * asked]
-    of_setup = {"weights": "random", "timing_only": True, "setup_s": 1.0}
-    record = run._record(task, params, solver, image, **of_setup, **said | {"memory_peak_bytes": 1})
-    assert (record.memory_peak_bytes, record.gate) == (1, said["gate"])
+    solved = solved._replace(peak_bytes=1)
+    record = run._record(task, params, solver, solved, weights="random", setup_s=1.0)
+    assert (record.memory_peak_bytes, record.gate) == (1, solved.gate)
 
 
 @pytest.mark.slow
